@@ -14,7 +14,8 @@ import {
 /** The names that messaging accepts, less the random part that each journal adds. */
 const CARRIER_ID = /^[A-Za-z0-9._:-]{1,115}$/;
 
-const SETTINGS = {
+/** The settings of the carrier service. */
+export const CARRIER_SETTINGS = {
   ...DATABASE_SETTINGS,
   NATS_URL: text(),
   REDIS_URL: text(),
@@ -44,9 +45,9 @@ function ownName(): string {
     .slice(0, 115);
 }
 
-export type CarrierConfig = Config<typeof SETTINGS>;
+export type CarrierConfig = Config<typeof CARRIER_SETTINGS>;
 
 /** Reads the settings; throws `ConfigError` with every fault. */
 export function readCarrierConfig(env: NodeJS.ProcessEnv): CarrierConfig {
-  return readConfig(env, SETTINGS);
+  return readConfig(env, CARRIER_SETTINGS);
 }

@@ -2,7 +2,8 @@ import { DATABASE_SETTINGS } from "../shared/io/base-config.ts";
 import { type Config, readBy, readConfig, text, timerMs } from "../shared/io/config.ts";
 import { createSecretBox } from "../shared/io/encryption.ts";
 
-const SETTINGS = {
+/** The settings of the routing service. */
+export const ROUTING_SETTINGS = {
   ...DATABASE_SETTINGS,
   NATS_URL: text(),
   /** Encryption keys of stored connector secrets: `id:base64,…`; the first one encrypts. */
@@ -11,9 +12,9 @@ const SETTINGS = {
   CONNECTOR_JUDGE_INTERVAL_MS: timerMs(1000, 10),
 } as const;
 
-export type RoutingConfig = Config<typeof SETTINGS>;
+export type RoutingConfig = Config<typeof ROUTING_SETTINGS>;
 
 /** Reads the settings; throws `ConfigError` that names every invalid one. */
 export function readRoutingConfig(env: NodeJS.ProcessEnv): RoutingConfig {
-  return readConfig(env, SETTINGS);
+  return readConfig(env, ROUTING_SETTINGS);
 }

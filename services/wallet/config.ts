@@ -8,7 +8,8 @@ import {
   whole,
 } from "../shared/io/config.ts";
 
-const SETTINGS = {
+/** The settings of the wallet service. */
+export const WALLET_SETTINGS = {
   ...DATABASE_SETTINGS,
   ...EVENT_SETTINGS,
   /**
@@ -33,9 +34,9 @@ const SETTINGS = {
   WALLET_SETTLE_BATCH_MAX: whole(1, 5000, 500),
 } as const satisfies Schema;
 
-export type WalletConfig = Config<typeof SETTINGS>;
+export type WalletConfig = Config<typeof WALLET_SETTINGS>;
 
 /** Reads the settings; throws `ConfigError` that names every invalid one. */
 export function readWalletConfig(env: NodeJS.ProcessEnv): WalletConfig {
-  return readConfig(env, SETTINGS);
+  return readConfig(env, WALLET_SETTINGS);
 }

@@ -18,7 +18,7 @@ import { createSecretBox } from "../shared/io/encryption.ts";
 import { type Network, parseNetwork } from "./domain/address-rules.ts";
 
 /** Settings of the webhook service; durations in milliseconds. */
-const SETTINGS = {
+export const WEBHOOK_SETTINGS = {
   ...DATABASE_SETTINGS,
   ...EVENT_SETTINGS,
   ENCRYPTION_KEYS: readBy(createSecretBox),
@@ -54,11 +54,11 @@ const SETTINGS = {
 } as const;
 
 /** The parsed and frozen settings. */
-export type WebhookConfig = Config<typeof SETTINGS>;
+export type WebhookConfig = Config<typeof WEBHOOK_SETTINGS>;
 
 /** Throws `ConfigError` with every fault. */
 export function readWebhookConfig(env: NodeJS.ProcessEnv): WebhookConfig {
-  const config = readConfig(env, SETTINGS);
+  const config = readConfig(env, WEBHOOK_SETTINGS);
   const scheduleMs = config.WEBHOOK_RETRY_DELAYS_MS.reduce((sum, delayMs) => sum + delayMs, 0);
   if (config.WEBHOOK_RETENTION_MS <= scheduleMs) {
     throw new ConfigError(["WEBHOOK_RETENTION_MS: must be longer than all retry delays together"]);
@@ -74,6 +74,6 @@ function checkNameServer(text: string): void {
 }
 
 function exemption(): Setting<Network> {
-  const { read } = network();
-  return { fallback: undefined, read: (value) => parseNetwork(read(value)) };
+  const { read, schema } = network();
+  return { fallback: undefined, schema, read: (value) => parseNetwork(read(value)) };
 }

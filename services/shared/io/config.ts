@@ -9,6 +9,17 @@ export type Setting<T> = {
   readonly read: (text: string) => T;
   /** The value when the variable is absent or empty; without it the variable is required. */
   readonly fallback: T | undefined;
+  /** JSON Schema of the value as an operator writes it in YAML; the chart's schema has it. */
+  readonly schema: SettingSchema;
+};
+
+/** The keywords of JSON Schema that settings use; patterns are RE2, which Helm reads. */
+export type SettingSchema = {
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly pattern?: string;
 };
 
 /** A schema: settings by variable name. */
@@ -72,13 +83,14 @@ export function faultsOf(readers: readonly (() => unknown)[]): readonly string[]
 
 /** Any text. */
 export function text(fallback?: string): Setting<string> {
-  return { read: (value) => value, fallback };
+  return { read: (value) => value, fallback, schema: { type: "string" } };
 }
 
 /** A text of a given form; `what` names the form in the error. */
 export function matching(form: RegExp, what: string, fallback?: string): Setting<string> {
   return {
     fallback,
+    schema: { type: "string", pattern: form.source },
     read(value) {
       if (form.test(value)) return value;
       throw new Error(`must be ${what}`);
@@ -90,6 +102,7 @@ export function matching(form: RegExp, what: string, fallback?: string): Setting
 export function readBy(read: (value: string) => unknown, fallback?: string): Setting<string> {
   return {
     fallback,
+    schema: { type: "string" },
     read(value) {
       read(value);
       return value;
@@ -104,16 +117,21 @@ export function isWebAddress(value: string): boolean {
 
 /** A URL that is shown to others. */
 export function webAddress(fallback?: string): Setting<string> {
-  return readBy((value) => {
+  const { read } = readBy((value) => {
     if (isWebAddress(value)) return;
     throw new Error("must be an address such as https://sms.example.com");
-  }, fallback);
+  });
+  return { read, fallback, schema: { type: "string", pattern: "^(https?://.+)?$" } };
 }
 
 /** A network in CIDR notation, or an address. */
 export function network(): Setting<string> {
   return {
     fallback: undefined,
+    schema: {
+      type: "string",
+      pattern: "^([0-9]{1,3}([.][0-9]{1,3}){3}|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)(/[0-9]{1,3})?$",
+    },
     read(value) {
       if (isNetwork(value)) return value;
       throw new Error("must be networks such as 10.0.0.0/8 or fd00::/8");
@@ -128,6 +146,7 @@ export function oneOf<const Word extends string>(
 ): Setting<Word> {
   return {
     fallback,
+    schema: { enum: words },
     read(value) {
       const word = words.find((candidate) => candidate === value);
       if (word === undefined) throw new Error(`must be one of ${words.join(", ")}`);
@@ -140,6 +159,7 @@ export function oneOf<const Word extends string>(
 export function whole(min: number, max: number, fallback?: number): Setting<number> {
   return {
     fallback,
+    schema: { type: "integer", minimum: min, maximum: max },
     read(value) {
       const parsed = Number(value);
       if (!/^\d+$/.test(value) || parsed < min || parsed > max) {
@@ -154,6 +174,7 @@ export function whole(min: number, max: number, fallback?: number): Setting<numb
 export function ratio(fallback?: number): Setting<number> {
   return {
     fallback,
+    schema: { type: "number", minimum: 0, maximum: 1 },
     read(value) {
       const parsed = Number(value);
       if (!/^[\d.]+$/.test(value) || !(parsed >= 0 && parsed <= 1)) {
@@ -186,6 +207,7 @@ export function port(fallback?: number): Setting<number> {
 export function flag(fallback?: boolean): Setting<boolean> {
   return {
     fallback,
+    schema: { type: "boolean" },
     read(value) {
       if (value === "true" || value === "1") return true;
       if (value === "false" || value === "0") return false;
@@ -198,6 +220,7 @@ export function flag(fallback?: boolean): Setting<boolean> {
 export function list<T>(item: Setting<T>, fallback?: readonly T[]): Setting<readonly T[]> {
   return {
     fallback,
+    schema: listSchema(item.schema),
     read(value) {
       return value
         .split(",")
@@ -205,5 +228,17 @@ export function list<T>(item: Setting<T>, fallback?: readonly T[]): Setting<read
         .filter((part) => part !== "")
         .map((part) => item.read(part));
     },
+  };
+}
+
+/** A list is one text; a list of numbers may also be a single number. */
+function listSchema({ type, pattern }: SettingSchema): SettingSchema {
+  const isNumeric = type === "integer";
+  const part = isNumeric ? "[0-9]+" : pattern?.replace(/^\^/, "").replace(/\$$/, "");
+  if (part === undefined) return { type: "string" };
+  return {
+    type: isNumeric ? ["string", "integer"] : "string",
+    ...(isNumeric ? { minimum: 0 } : {}),
+    pattern: `^\\s*((${part})\\s*(,\\s*|$))*$`,
   };
 }
