@@ -1,4 +1,6 @@
 /** Generates the chart's README: purpose, start, operation, and the table of values from the comments. */
+
+import type { SettingSchema } from "../../services/shared/io/config.ts";
 import { OPERATORS_PART } from "./readme-operators.ts";
 import { settingsOf } from "./service-settings.ts";
 import type { ValueKey } from "./values-tree.ts";
@@ -81,10 +83,24 @@ function shown(value: unknown): string {
 }
 
 function settingsTable(tree: readonly ValueKey[]): string {
-  const rows = tree
-    .filter(({ component }) => component !== undefined)
-    .map(({ name, component = "" }) => [name, settingsOf(component)] as const)
-    .filter(([, names]) => names.length > 0)
-    .map(([name, names]) => `| \`${name}\` | ${names.map((one) => `\`${one}\``).join(" ")} |`);
-  return ["| component | `settings` |", "| --- | --- |", ...rows].join("\n");
+  const rows = tree.flatMap(({ name, component = "" }) =>
+    settingsOf(component).map(
+      ([setting, { schema, fallback }]) =>
+        `| \`${name}.settings.${setting}\` | ${formOf(schema)} | ${defaultOf(fallback)} |`,
+    ),
+  );
+  return ["| setting | value | default |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
+function formOf({ type, enum: words, minimum, maximum, pattern }: SettingSchema): string {
+  if (words !== undefined) return words.map((word) => `\`${word}\``).join(" or ");
+  if (type === "integer") return `${minimum} to ${maximum}`;
+  if (type === "boolean") return "true or false";
+  if (pattern?.includes(",") === true) return "a list with commas between";
+  return "a text";
+}
+
+function defaultOf(fallback: unknown): string {
+  if (Array.isArray(fallback)) return fallback.length === 0 ? "none" : `\`${fallback.join(",")}\``;
+  return fallback === "" || fallback === undefined ? "none" : `\`${fallback}\``;
 }

@@ -6,20 +6,27 @@ import type { Keywords, ValueKey } from "./values-tree.ts";
 const JOB_KEYS = [
   "settings",
   "extraEnv",
+  "envFrom",
   "extraVolumes",
   "extraVolumeMounts",
+  "initContainers",
+  "labels",
   "podAnnotations",
   "podLabels",
   "nodeSelector",
   "tolerations",
   "affinity",
   "priorityClassName",
+  "schedulerName",
+  "runtimeClassName",
+  "hostAliases",
   "resources",
   "heapPercent",
   "podSecurityContext",
   "securityContext",
   "tmpSize",
   "serviceAccount",
+  "dnsPolicy",
   "dnsConfig",
 ];
 /** The test has no log setting: its output is its result. */
@@ -38,8 +45,9 @@ export function schemaOf(tree: readonly ValueKey[]): Keywords {
     ...closed(
       tree.map((key) => [
         key.name,
-        key.component === undefined ? schemaOfKey(key) : schemaOfComponent(key, shared),
+        key.component === undefined ? schemaOfKey(key, true) : schemaOfComponent(key, shared),
       ]),
+      requiredOf(tree),
     ),
     definitions: Object.fromEntries(shared.map((key) => [key.name, schemaOfKey(key)])),
   };
@@ -52,25 +60,32 @@ function schemaOfComponent(key: ValueKey, shared: readonly ValueKey[]): Keywords
   const isShared = new Set(taken.map(({ name }) => name));
   const own = key.children.filter(({ name }) => !isShared.has(name));
   const settings = closed(
-    settingsOf(component).map((name) => [name, { type: ["string", "number", "boolean"] }]),
+    settingsOf(component).map(([name, { schema: setting }]) => [name, setting]),
   );
   return {
     ...described(key),
-    ...closed([
-      ...taken.map(({ name }): [string, Keywords] => [
-        name,
-        name === "settings" ? settings : { $ref: `#/definitions/${name}` },
-      ]),
-      ...own.map((child): [string, Keywords] => [child.name, schemaOfKey(child)]),
-    ]),
+    ...closed(
+      [
+        ...taken.map(({ name }): [string, Keywords] => [
+          name,
+          name === "settings" ? settings : { $ref: `#/definitions/${name}` },
+        ]),
+        ...own.map((child): [string, Keywords] => [child.name, schemaOfKey(child, true)]),
+      ],
+      requiredOf(own),
+    ),
   };
 }
 
-function schemaOfKey(key: ValueKey): Keywords {
+/** A component's key over one of `defaults` may hold some of its keys; `isWhole` requires all of them. */
+function schemaOfKey(key: ValueKey, isWhole = false): Keywords {
   const { value, keywords, children } = key;
   const base = described(key);
   if (children.length > 0 && keywords === undefined) {
-    const below = closed(children.map((child) => [child.name, schemaOfKey(child)]));
+    const below = closed(
+      children.map((child) => [child.name, schemaOfKey(child, isWhole)]),
+      isWhole ? requiredOf(children) : [],
+    );
     return { ...base, ...below, ...(key.isOpen ? { additionalProperties: true } : {}) };
   }
   const type = keywords?.type ?? typeOf(value);
@@ -88,12 +103,25 @@ function described({ description, isDeprecated }: ValueKey): Keywords {
   };
 }
 
-function closed(properties: readonly (readonly [string, Keywords])[]): Keywords {
+function closed(
+  properties: readonly (readonly [string, Keywords])[],
+  required: readonly string[] = [],
+): Keywords {
   return {
     type: "object",
     additionalProperties: false,
+    ...(required.length === 0 ? {} : { required }),
     properties: Object.fromEntries(properties),
   };
+}
+
+/** Keys that templates read: `null` removes one, and the schema then names it. Lists and open maps may be null. */
+function requiredOf(keys: readonly ValueKey[]): string[] {
+  const isNeeded = ({ value, keywords, children, component }: ValueKey) =>
+    component !== undefined ||
+    (children.length > 0 && keywords === undefined) ||
+    ["string", "number", "boolean"].includes(typeof value);
+  return keys.filter(isNeeded).map(({ name }) => name);
 }
 
 function typeOf(value: unknown): string | undefined {

@@ -5,6 +5,7 @@ import { parse } from "yaml";
 import { generatedFiles } from "../../deploy/chart/generated.ts";
 import { CHART } from "../../deploy/chart/layout.ts";
 import { readValuesTree, type ValueKey } from "../../deploy/chart/values-tree.ts";
+import { isGreater } from "../../deploy/release.ts";
 import { templatePaths, templateTexts } from "./template-paths.ts";
 
 const text = (name: string) => readFileSync(join(CHART, name), "utf8");
@@ -59,10 +60,16 @@ describe("the chart's files", () => {
     expect(names.map(([name]) => name)).to.deep.equal([]);
   });
 
-  it("the changelog's newest version is the chart's, and UPGRADING has its section", () => {
+  it("the changelog begins with the chart's version or the next, and UPGRADING has a section for each", () => {
     const { version } = parse(text("Chart.yaml")) as { version: string };
-    expect(/^## (\S+)/m.exec(text("CHANGELOG.md"))?.[1]).to.equal(version);
-    expect(text("UPGRADING.md").split("\n")).to.include(`## To ${version}`);
+    const [newest = "", next] = [...text("CHANGELOG.md").matchAll(/^## (\S+)/gm)].map(
+      ([, one]) => one,
+    );
+    expect([newest, next]).to.include(version);
+    if (newest !== version) expect(isGreater(newest, version)).to.equal(true);
+    for (const one of [version, newest]) {
+      expect(text("UPGRADING.md").split("\n")).to.include(`## To ${one}`);
+    }
   });
 });
 

@@ -16,7 +16,7 @@ import {
   renderText,
   withHelm,
 } from "./helm.ts";
-import { label, ofKind, servingWorkloads, workloadsOf } from "./workloads.ts";
+import { label, ofKind, servingWorkloads, settingsOf, workloadsOf } from "./workloads.ts";
 
 const RECOMMENDED = ["name", "instance", "version", "component", "part-of", "managed-by"];
 const IMMUTABLE = ["name", "instance", "component"].map((name) => `app.kubernetes.io/${name}`);
@@ -65,6 +65,17 @@ chartSuite("packaging and values", () => {
     "wallet.replicas=1.5",
     "wallet.resources.limits.memory=much",
     "smscSimulator.password=nine-octets",
+    "gateway.settings.CONNECTIONS_MAX=-1",
+    "gateway.settings.CONNECTIONS_MAX=many",
+    "gateway.settings.ACCESS_LOG=maybe",
+    "gateway.settings.MESSAGE_SEND_SUNSET=later",
+    "gateway.settings.TRUSTED_PROXIES=10/8",
+    "gateway.settings.DOCS_URL=docs.example.com",
+    "webhook.settings.WEBHOOK_RETRY_DELAYS_MS=soon",
+    "messaging.settings.CLAIM_LEASE_MS=1",
+    "networkPolicy.webhooks.ports[0]=443,networkPolicy.webhooks.ports[1]=443",
+    "monitoring.prometheusRule.thresholds.SmsSettlementLag=-1",
+    "gateway.service.ipFamilies[0]=IPv5",
   ]) {
     it(`a wrong type or range is refused: ${path}`, () => {
       expect(refusal(MINIMAL, { set: [path] })).to.match(/don't meet the specifications/);
@@ -76,12 +87,50 @@ chartSuite("packaging and values", () => {
     ["replicaCount=0", "<component>.replicas"],
     ["ingress.enabled=true", "gateway.ingress"],
     ["imagePullSecrets[0].name=x", "global.imagePullSecrets"],
+    ["imagePullSecrets=x", "global.imagePullSecrets"],
+    ["ingress=true", "gateway.ingress"],
+    ["replicaCount=three", "<component>.replicas"],
   ] as const) {
     it(`a key from another chart names the right key and its documentation: ${path}`, () => {
       const words = refusal(MINIMAL, { set: [path] });
       expect(words).to.contain(instead).and.to.contain("UPGRADING.md");
     });
   }
+
+  for (const [path, parent] of [
+    ["gateway=null", "gateway"],
+    ["gateway.service=null", "service"],
+    ["gateway.port=null", "port"],
+    ["mongodb.tls=null", "tls"],
+    ["defaults.probes=null", "probes"],
+    ["networkPolicy=null", "networkPolicy"],
+  ] as const) {
+    it(`a key that is taken away is named: ${path}`, () => {
+      expect(refusal(MINIMAL, { set: [path] })).to.match(
+        new RegExp(`${parent}'? ?.*missing|missing.*${parent}`),
+      );
+    });
+  }
+
+  it("settings that the schema takes are those that the service takes", () => {
+    const set = [
+      "gateway.settings.CONNECTIONS_MAX=100",
+      "gateway.settings.TRUSTED_PROXIES=10.0.0.0/8\\,fd00::/8",
+      "gateway.settings.CORS_ORIGINS=https://app.example.com",
+      "gateway.settings.ACCESS_LOG=false",
+      "webhook.settings.WEBHOOK_RETRY_DELAYS_MS=60000",
+      "webhook.settings.WEBHOOK_DNS_SERVERS=10.0.0.53:5353",
+    ];
+    const objects = render(MINIMAL, { set });
+    expect(settingsOf(objects, "gateway")).to.include({
+      CONNECTIONS_MAX: "100",
+      TRUSTED_PROXIES: "10.0.0.0/8,fd00::/8",
+      ACCESS_LOG: "false",
+    });
+    expect(settingsOf(objects, "webhook")).to.include({ WEBHOOK_RETRY_DELAYS_MS: "60000" });
+    expect(render(MINIMAL, { set: ["webhook.settings.WEBHOOK_RETRY_DELAYS_MS=1000\\, 2000"] })).to
+      .not.be.empty;
+  });
 
   it("missing and contradicting settings stop the render with one line that names them", () => {
     const cases: readonly (readonly [string | undefined, string[], string])[] = [
@@ -96,6 +145,17 @@ chartSuite("packaging and values", () => {
       [MINIMAL, ["carrier.receipts.enabled=true"], "carrier.receipts.url"],
       [MINIMAL, ["gateway.service.externalTrafficPolicy=Local"], "NodePort or LoadBalancer."],
       [MINIMAL, ["wallet.minReadySeconds=600"], "wallet: progressDeadlineSeconds must exceed"],
+      [MINIMAL, ["gateway.port=9100"], "gateway: port 9100 is given twice, to ops and to http."],
+      [
+        MINIMAL,
+        ["wallet.ports.grpc=9100"],
+        "wallet: port 9100 is given twice, to ops and to grpc.",
+      ],
+      [
+        "ci/hatches-values.yaml",
+        ["monitoring.prometheusRule.disabled[0]=SmsNope"],
+        "there is no alert SmsNope.",
+      ],
       [
         MINIMAL,
         ["gateway.autoscaling.enabled=true", "gateway.keda.enabled=true"],
@@ -118,7 +178,7 @@ chartSuite("packaging and values", () => {
     it(`every preset renders for Kubernetes ${kubeVersion}, a vendor's version of it too`, () => {
       for (const preset of PRESETS) {
         const objects = render(preset, { kubeVersion: `v${kubeVersion}.4-eks-f0c1aa3` });
-        expect(objects.length, preset).to.be.greaterThan(50);
+        expect(objects.length, preset).to.be.greaterThan(40);
         const waits = servingWorkloads(objects).flatMap(({ containers }) =>
           Object.keys(containers[0]?.lifecycle?.preStop ?? {}),
         );
@@ -231,6 +291,55 @@ chartSuite("packaging and values", () => {
       { name: "COUNT", value: "12345678" },
       { name: "FLAG", value: "true" },
     ]);
+  });
+
+  it("init and extra containers, and the other parts of a pod, appear on every component", () => {
+    const objects = render("ci/hatches-values.yaml");
+    for (const { object, pod, name, kind } of workloadsOf(objects)) {
+      const [own, ...others] = pod.containers;
+      expect(
+        pod.initContainers?.map((one) => one.name),
+        name,
+      ).to.deep.equal(["wait"]);
+      // A Job or a test pod would not end beside a container that does not.
+      const runs = kind === "Deployment" || kind === "StatefulSet";
+      expect(
+        others.map((one) => one.name),
+        name,
+      ).to.deep.equal(runs ? ["proxy"] : []);
+      expect(own?.envFrom, name).to.deep.equal([{ secretRef: { name: "proxy-settings" } }]);
+      expect(pod, name).to.deep.include({
+        hostAliases: [{ ip: "10.1.2.3", hostnames: ["mongo.internal"] }],
+        schedulerName: "bin-packing",
+        runtimeClassName: "gvisor",
+        dnsPolicy: "None",
+      });
+      expect(object.metadata.labels, name).to.include({ "example.com/tier": "backend" });
+      if (runs)
+        expect(object.metadata.annotations, name).to.include({
+          "example.com/owner": "messaging-team",
+        });
+      expect(own?.terminationMessagePolicy, name).to.equal("FallbackToLogsOnError");
+    }
+  });
+
+  it("each revision's pods keep their own settings, because no object that changes in place holds them", () => {
+    const templates = (set: string[]) =>
+      new Map(servingWorkloads(render(MINIMAL, { set })).map((one) => [one.component, one]));
+    const [before, after] = [[], ["wallet.settings.WALLET_FLUSHES_MAX=9"]].map(templates);
+    for (const [component, { containers }] of before ?? []) {
+      expect(containers[0]?.envFrom, component).to.equal(undefined);
+      const isSame = component !== "wallet";
+      const now = after?.get(component)?.containers[0]?.env;
+      expect(JSON.stringify(now) === JSON.stringify(containers[0]?.env), component).to.equal(
+        isSame,
+      );
+    }
+    const set = ["wallet.extraEnv[0].name=LOG_LEVEL,wallet.extraEnv[0].value=trace"];
+    const levels = servingWorkloads(render(MINIMAL, { set }))
+      .find(({ component }) => component === "wallet")
+      ?.containers[0]?.env?.filter(({ name }) => name === "LOG_LEVEL");
+    expect(levels).to.deep.equal([{ name: "LOG_LEVEL", value: "trace" }]);
   });
 
   it("every pod setting appears on every component's pod", () => {

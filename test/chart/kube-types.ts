@@ -37,7 +37,11 @@ export type Container = {
   readonly image: string;
   readonly command?: readonly string[];
   readonly env?: readonly EnvVar[];
-  readonly envFrom?: readonly { readonly configMapRef?: { readonly name: string } }[];
+  readonly terminationMessagePolicy?: string;
+  readonly envFrom?: readonly {
+    readonly configMapRef?: { readonly name: string };
+    readonly secretRef?: { readonly name: string };
+  }[];
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
   readonly resources?: { readonly requests?: Quantities; readonly limits?: Quantities };
   readonly securityContext?: SecurityContext;
@@ -65,6 +69,7 @@ export type SpreadConstraint = {
   readonly topologyKey: string;
   readonly labelSelector: { readonly matchLabels: Labels };
   readonly matchLabelKeys?: readonly string[];
+  readonly nodeTaintsPolicy?: string;
 };
 
 export type PodSpec = {
@@ -149,6 +154,10 @@ export type Spec = PodSpec & {
   readonly egress?: readonly PolicyRule[];
   readonly type?: string;
   readonly externalTrafficPolicy?: string;
+  readonly ipFamilyPolicy?: string;
+  readonly ipFamilies?: readonly string[];
+  readonly loadBalancerClass?: string;
+  readonly loadBalancerSourceRanges?: readonly string[];
   readonly metrics?: readonly ScalingMetric[];
   readonly scaleTargetRef?: { readonly kind: string; readonly name: string };
   readonly behavior?: { readonly scaleDown?: { readonly stabilizationWindowSeconds?: number } };

@@ -5,7 +5,14 @@ import { ROOT } from "../../deploy/dev/paths.ts";
 import { repositoryFiles } from "../support/source-files.ts";
 import { chartSuite, MINIMAL, notes, refusal, render } from "./helm.ts";
 import type { KubeObject, PolicyRule } from "./kube-types.ts";
-import { COMPONENT, ofKind, selects, servingWorkloads, workloadsOf } from "./workloads.ts";
+import {
+  COMPONENT,
+  ofKind,
+  selects,
+  servingWorkloads,
+  settingsOf,
+  workloadsOf,
+} from "./workloads.ts";
 
 const GRPC = ["tenant", "sender-id", "wallet", "routing", "messaging", "webhook"];
 /** `caller → callee` that only the test pod and operators add to the architecture. */
@@ -36,14 +43,8 @@ chartSuite("network policies", () => {
     for (const host of ["0.0.0.0", "::"]) {
       const options = host === "::" ? [...set, password, "listenHost=::"] : [...set, password];
       const objects = render(MINIMAL, { set: options });
-      const found = servingWorkloads(objects).flatMap(({ component, containers }) => {
-        const config = ofKind(objects, "ConfigMap").find(
-          ({ metadata }) => metadata.name === `sms-${component}`,
-        );
-        const settings = [
-          ...(containers[0]?.env ?? []).map(({ name, value }) => [name, value] as const),
-          ...Object.entries(config?.data ?? {}),
-        ];
+      const found = servingWorkloads(objects).flatMap(({ component }) => {
+        const settings = Object.entries(settingsOf(objects, component));
         return settings.filter(([name]) => /^(.*_)?HOST$/.test(name));
       });
       // Every one of nine has gRPC and ops; gateway, carrier and simulator have one more.
@@ -93,10 +94,9 @@ chartSuite("network policies", () => {
     for (const { ports = [] } of blocks) {
       expect(ports.map(({ port }) => port)).to.deep.equal([443, 8443]);
     }
-    const config = ofKind(render(MINIMAL), "ConfigMap").find(
-      ({ metadata }) => metadata.name === "sms-webhook",
-    );
-    expect(config?.data).to.include({ WEBHOOK_ALLOWED_PORTS: "443,8443" });
+    expect(settingsOf(render(MINIMAL), "webhook")).to.include({
+      WEBHOOK_ALLOWED_PORTS: "443,8443",
+    });
   });
 
   it("no pod may leave to any address, but to servers, carriers and webhooks on their ports", () => {
@@ -111,8 +111,8 @@ chartSuite("network policies", () => {
     const services = Object.fromEntries(GRPC.map((name) => [name, [mongodb, nats]]));
     const allowed: Record<string, number[]> = {
       ...{ ...services, dns: [dns], migration: [mongodb, nats, dns], gateway: [nats, redis] },
-      // SMPP, SMPP over TLS and HTTPS.
-      carrier: [mongodb, nats, redis, 2775, 3550, 443],
+      // SMPP and SMPP over TLS.
+      carrier: [mongodb, nats, redis, 2775, 3550],
       webhook: [mongodb, nats, 443, 8443],
     };
     const wanted = Object.entries(allowed).flatMap(([name, ports]) =>
@@ -134,6 +134,26 @@ chartSuite("network policies", () => {
     const carriers = "networkPolicy.carriersTo[0].ipBlock.cidr=10.20.0.0/16";
     const open = from(MINIMAL, [...on, carriers]);
     expect(open).to.deep.equal({ ports: [{ port: "receipts", protocol: "TCP" }] });
+  });
+
+  it("the ops port is open to the namespace of the monitoring alone, or to no one", () => {
+    const peers = (set: string[]) =>
+      ofKind(render(MINIMAL, { set }), "NetworkPolicy").flatMap(({ spec }) =>
+        (spec?.ingress ?? []).filter(({ ports = [] }) => ports.some(({ port }) => port === "ops")),
+      );
+    const monitoring = { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } };
+    expect(peers([])).to.have.length(8);
+    for (const { from } of peers([]))
+      expect(from).to.deep.equal([{ namespaceSelector: monitoring }]);
+    expect(peers(["networkPolicy.monitoringFrom=null"])).to.deep.equal([]);
+  });
+
+  it("carriers at any address never include link-local ones, where clouds answer with credentials", () => {
+    const rule = policyOf(render(MINIMAL), "sms-carrier")?.spec?.egress?.find(({ ports = [] }) =>
+      ports.some(({ port }) => port === 2775),
+    );
+    const [v4] = rule?.to ?? [];
+    expect(v4?.ipBlock?.except).to.include("169.254.0.0/16");
   });
 
   it("the simulator's control port is the operators' alone", () => {
@@ -170,10 +190,7 @@ chartSuite("services and ports", () => {
       );
       expect(pods.map((pod) => pod.component)).to.deep.equal([component]);
     }
-    const config = ofKind(objects, "ConfigMap").find(
-      ({ metadata }) => metadata.name === "sms-gateway",
-    );
-    expect(config?.data?.GATEWAY_PEERS).to.equal(
+    expect(settingsOf(objects, "gateway").GATEWAY_PEERS).to.equal(
       "sms-gateway-headless.messaging.svc.cluster.local",
     );
     for (const { containers, component } of workloadsOf(objects)) {
@@ -227,6 +244,22 @@ chartSuite("services and ports", () => {
     expect(service(set)).to.include({ type: "LoadBalancer", externalTrafficPolicy: "Local" });
   });
 
+  it("a Service's families, load balancer and sources are values", () => {
+    const services = ofKind(render("ci/hatches-values.yaml"), "Service");
+    const gateway = services.find(({ metadata }) => metadata.name === "sms-gateway");
+    expect(gateway?.spec).to.deep.include({
+      ipFamilyPolicy: "SingleStack",
+      ipFamilies: ["IPv4"],
+      loadBalancerClass: "example.com/internal",
+      loadBalancerSourceRanges: ["10.0.0.0/8"],
+    });
+    expect(gateway?.metadata.annotations).to.include({ "example.com/internal": "true" });
+    for (const { metadata, spec } of services.filter((one) => one !== gateway)) {
+      expect(spec?.ipFamilyPolicy, metadata.name).to.equal("PreferDualStack");
+      expect(spec?.ipFamilies, metadata.name).to.deep.equal(["IPv4", "IPv6"]);
+    }
+  });
+
   it("connection age and drain times are values that reach the processes", () => {
     const set = [
       "rpc.maxConnectionAgeMs=12345",
@@ -266,10 +299,8 @@ chartSuite("services and ports", () => {
       [[ingress("a.example"), route("c.example")], "https://a.example/docs"],
     ];
     for (const [set, url] of cases) {
-      const config = ofKind(render(MINIMAL, { set }), "ConfigMap").find(
-        ({ metadata }) => metadata.name === "sms-gateway",
-      );
-      expect(config?.data?.DOCS_URL, String(set)).to.equal(url);
+      const { DOCS_URL } = settingsOf(render(MINIMAL, { set }), "gateway");
+      expect(DOCS_URL, String(set)).to.equal(url);
       const hint = "until gateway.settings.DOCS_URL names the public /docs";
       expect(notes(MINIMAL, { set }).includes(hint), String(set)).to.equal(url === undefined);
     }

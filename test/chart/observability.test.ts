@@ -39,6 +39,24 @@ chartSuite("alerts and dashboards", () => {
     for (const name of names) expect(exported.has(name), name).to.equal(true);
   });
 
+  it("an alert can be left out and has its threshold and runbooks from the values", () => {
+    const of = (values: string) =>
+      ofKind(render(values), "PrometheusRule").flatMap(({ spec }) => spec?.groups ?? []);
+    const rules = of("ci/hatches-values.yaml").flatMap(({ rules: own }) => own);
+    const all = of(PRODUCTION).flatMap(({ rules: own }) => own);
+    expect(rules).to.have.length(all.length - 1);
+    expect(rules.map(({ alert }) => alert)).to.not.include("SmsGatewaySlow");
+    const expr = (list: typeof all) => list.find(({ alert }) => alert === "SmsSettlementLag")?.expr;
+    expect(expr(rules)).to.match(/ > 30$/);
+    expect(expr(all)).to.match(/ > 60$/);
+    for (const rule of rules) {
+      expect(rule.annotations?.runbook_url).to.match(
+        /^https:\/\/runbooks\.example\.com\/sms\/[a-z-]+\.md$/,
+      );
+    }
+    for (const { expr: text, alert } of all) expect(text, alert).to.not.contain("%");
+  });
+
   it("each alert has a severity, a summary and a runbook that exists", () => {
     const files = readdirSync(RUNBOOKS);
     for (const { alert = "", annotations, labels } of alerts()) {

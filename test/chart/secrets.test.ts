@@ -130,7 +130,7 @@ chartSuite("secrets and configuration", () => {
       const names = (kind: string) => ofKind(objects, kind).map(({ metadata }) => metadata.name);
       for (const { containers, name, pod, object } of workloadsOf(objects)) {
         const maps = containers.flatMap(({ envFrom = [] }) =>
-          envFrom.map(({ configMapRef }) => configMapRef?.name),
+          envFrom.flatMap(({ configMapRef }) => configMapRef?.name ?? []),
         );
         expect(names("ConfigMap"), `${values} ${name}`).to.include.members(maps);
         expect(names("ServiceAccount"), `${values} ${name}`).to.include(pod.serviceAccountName);

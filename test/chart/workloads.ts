@@ -59,6 +59,17 @@ export function envOf({ containers }: Workload, name: string): string | undefine
   return containers[0]?.env?.find((variable) => variable.name === name)?.value;
 }
 
+/** The literal variables of a component's own container, by name. */
+export function settingsOf(
+  objects: readonly KubeObject[],
+  component: string,
+): Readonly<Record<string, string | undefined>> {
+  const found = workloadsOf(objects).find((one) => one.component === component);
+  return Object.fromEntries(
+    found?.containers[0]?.env?.map(({ name, value }) => [name, value]) ?? [],
+  );
+}
+
 /** A quantity such as `512Mi` in MiB. */
 export function mebibytes(quantity: string): number {
   const [, number, unit = ""] = /^(\d+)([A-Za-z]*)$/.exec(quantity) ?? [];

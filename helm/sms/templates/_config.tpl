@@ -9,7 +9,10 @@ webhook: { IDEMPOTENCY_TTL_MS: 86400000 }
 {{ .Values.listenHost | default "0.0.0.0" }}
 {{- end -}}
 
-{{/* Settings of a component that are no secret: the data of its ConfigMap. (list root component) */}}
+{{/*
+Settings of a component that are no secret: variables in its pod template, so that each revision keeps its own
+(ADR 124). (list root component)
+*/}}
 {{- define "sms.config" -}}
 {{- $root := index . 0 -}}
 {{- $c := index . 1 -}}
@@ -195,6 +198,14 @@ webhook: { IDEMPOTENCY_TTL_MS: 86400000 }
 - name: {{ .env }}_KEY_FILE
   value: /etc/sms/{{ .name }}-tls/{{ .tls.keyKey }}
 {{- end }}
+{{- end }}
+{{- end }}
+{{- $given := list }}
+{{- range $v.extraEnv }}{{- $given = append $given .name }}{{- end }}
+{{- range $name, $text := include "sms.config" (list $root $c) | fromYaml }}
+{{- if not (has $name $given) }}
+- name: {{ $name }}
+  value: {{ $text | quote }}
 {{- end }}
 {{- end }}
 {{- range $v.extraEnv }}

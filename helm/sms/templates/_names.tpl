@@ -79,6 +79,19 @@ annotations:
 {{ include "sms.fullname" $root }}-{{ index . 1 }}-headless.{{ $root.Release.Namespace }}.svc.{{ $root.Values.clusterDomain }}
 {{- end -}}
 
+{{/* A Service's IP families: its own, or those of all. (list root service) */}}
+{{- define "sms.ipFamilies" -}}
+{{- $root := index . 0 -}}
+{{- $own := index . 1 -}}
+{{- with $own.ipFamilyPolicy | default $root.Values.ipFamilyPolicy }}
+ipFamilyPolicy: {{ . }}
+{{- end }}
+{{- with $own.ipFamilies | default $root.Values.ipFamilies }}
+ipFamilies:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
 {{/* A value as the text of an environment variable: numbers without an exponent, fractions with no more digits than they need. */}}
 {{- define "sms.text" -}}
 {{- if not (kindIs "float64" .) -}}{{ . }}

@@ -39,12 +39,23 @@ imagePullSecrets:
 {{- end }}
 securityContext:
   {{- toYaml $v.podSecurityContext | nindent 2 }}
+dnsPolicy: {{ $v.dnsPolicy }}
 {{- with $v.dnsConfig }}
 dnsConfig:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- with $v.hostAliases }}
+hostAliases:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- with $v.priorityClassName }}
 priorityClassName: {{ . }}
+{{- end }}
+{{- with $v.schedulerName }}
+schedulerName: {{ . }}
+{{- end }}
+{{- with $v.runtimeClassName }}
+runtimeClassName: {{ . }}
 {{- end }}
 {{- with $v.nodeSelector }}
 nodeSelector:
@@ -73,9 +84,12 @@ resources:
   {{- toYaml $v.resources | nindent 2 }}
 env:
   {{- include "sms.env" (list $root $c) | trim | nindent 2 }}
+{{- with $v.envFrom }}
 envFrom:
-  - configMapRef:
-      name: {{ $c.fullName }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+# A process says why it ends on its standard error; `kubectl describe` shows the end of it.
+terminationMessagePolicy: FallbackToLogsOnError
 volumeMounts:
   - name: tmp
     mountPath: /tmp
@@ -233,6 +247,9 @@ spec:
     - maxSkew: 1
       topologyKey: {{ $key }}
       whenUnsatisfiable: {{ $rule }}
+      # A lost or drained zone has taints: it must not count as one with room for the next pod.
+      nodeTaintsPolicy: Honor
+      nodeAffinityPolicy: Honor
       labelSelector:
         matchLabels:
           {{- include "sms.selectorLabels" (list $root $c.name) | nindent 10 }}
@@ -242,6 +259,10 @@ spec:
       {{- end }}
     {{- end }}
     {{- end }}
+  {{- with $v.initContainers }}
+  initContainers:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   containers:
     - name: {{ $c.name }}
       {{- include "sms.command" (list $c (list "services/main.ts" $c.name)) | nindent 6 }}
@@ -269,5 +290,8 @@ spec:
             command: [node, -e, "setTimeout(() => {}, {{ mul $v.preStopSeconds 1000 }})"]
           {{- end }}
       {{- end }}
+    {{- with $v.extraContainers }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   {{- include "sms.volumes" (list $root $c) | nindent 2 }}
 {{- end -}}
