@@ -9,6 +9,7 @@ import {
   SmppSettingsSchema,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
 import type { ConnectorConfig, ConnectorHealth, RoutingClient } from "../app/ports.ts";
+import { createOptionalParameters } from "../domain/optional-parameters.ts";
 import { answerTimeoutMs, bindCount, createLink, type LinkDeps } from "./links/create-link.ts";
 
 /** Binds in one call of `ReportConnectorHealth`. */
@@ -34,6 +35,7 @@ export function createRoutingClient(
 
 function toConfig(connector: Connector, linkDeps: LinkDeps): ConnectorConfig {
   const { id, version, createdAtMs, ratePerSecond, secretsUnreadable } = connector;
+  const parameters = createOptionalParameters(connector.smpp?.optionalParameters);
   return {
     ...{ id, version, createdAtMs, ratePerSecond, secretsUnreadable },
     isActive: connector.state === ConnectorState.ACTIVE,
@@ -42,7 +44,7 @@ function toConfig(connector: Connector, linkDeps: LinkDeps): ConnectorConfig {
     hasSingleReceipt: connector.smpp?.singleReceipt ?? false,
     linkFingerprint: fingerprintOf(connector),
     httpReceipts: connector.http,
-    createLink: (events) => createLink(connector, events, linkDeps),
+    createLink: (events) => createLink(connector, events, linkDeps, parameters),
   };
 }
 

@@ -24,6 +24,7 @@ export type SmppSettings = {
   readonly receiptIdForm: string;
   readonly singleReceipt: boolean;
   readonly errorCodes: Readonly<Record<string, string>>;
+  readonly optionalParameters: string;
 };
 
 /** Defaults of a new connector. */
@@ -50,6 +51,7 @@ export const SMPP_DEFAULTS: SmppSettings = {
   receiptIdForm: "as_is",
   singleReceipt: false,
   errorCodes: {},
+  optionalParameters: "auto",
 };
 
 /** Our error codes of an undelivered message (docs/contract.md#statuses). */
@@ -103,6 +105,11 @@ export function checkSmpp(errors: FieldErrors, smpp: SmppSettings): void {
     "as_is",
     "hex_to_decimal",
     "decimal_to_hex",
+  ]);
+  checkOneOf(errors, "smpp.optional_parameters", smpp.optionalParameters, [
+    "auto",
+    "always",
+    "never",
   ]);
   checkErrorCodes(errors, smpp.errorCodes);
 }

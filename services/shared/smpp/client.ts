@@ -37,6 +37,8 @@ export interface SmppClient {
   /** Submits written and unanswered. */
   readonly inFlight: number;
   readonly queued: number;
+  /** The SMSC's sc_interface_version; undefined while not bound, or when it sent none (SMPP 3.3). */
+  readonly peerVersion: number | undefined;
   /** Connects, and reconnects until `close`. */
   start(): void;
   /** Sends one submit_sm; `beforeWrite` and `onLateAnswer` get its `token`. */
@@ -76,6 +78,9 @@ export function createSmppClient(options: SmppClientOptions): SmppClient {
     },
     get queued() {
       return link.session?.window.queued ?? 0;
+    },
+    get peerVersion() {
+      return link.session?.peerVersion;
     },
     start: () => link.start(),
     async submit(fields, tlvs, token) {

@@ -94,6 +94,7 @@ export class Session {
   #isEnquiring = false;
   #closeAtMs = 0;
   #isEnding = false;
+  #peerVersion: number | undefined;
 
   constructor(socket: Socket, options: SessionOptions & SessionCallbacks) {
     this.#socket = socket;
@@ -117,6 +118,11 @@ export class Session {
 
   get state(): BindState {
     return this.#state;
+  }
+
+  /** The sc_interface_version of an accepted bind; undefined when the peer sent none. */
+  get peerVersion(): number | undefined {
+    return this.#peerVersion;
   }
 
   /** The requests of this side: queued, in flight, and free slots. */
@@ -266,6 +272,8 @@ export class Session {
     window.answered(pdu.sequence);
     // Later PDUs of the same read may already need the bound state.
     if (pdu.status === 0 && !isNack && this.#state === "open" && waiting.command in BOUND_BY) {
+      // Before the state: its callback may submit at once.
+      this.#peerVersion = pdu.tlvs.scInterfaceVersion;
       this.#setState(BOUND_BY[waiting.command as keyof typeof BOUND_BY]);
     }
     waiting.settle({ kind: "answered", response: pdu });

@@ -12,6 +12,7 @@ export const SMPP_OPTIONS = [
   "--bind-mode transceiver|transmitter --tls[=false] --tls-ca FILE|- --tls-server-name N",
   "--charset gsm7|latin1|ascii|ucs2 --long-message udh8|udh16|sar|payload",
   "--receipt-id as_is|hex_to_decimal|decimal_to_hex --single-receipt true|false",
+  "--optional-parameters auto|always|never",
   "--enquire-link-ms N --response-timeout-ms N --system-type T",
   "--source-ton N|default --source-npi N|default --destination-ton N|default --destination-npi N|default",
   "--error-codes THEIRS=OURS,…|none]",
@@ -49,6 +50,7 @@ export function smppSettings(options: Options): MessageInitShape<typeof SmppSett
     enquireLinkIntervalMs: options.count("enquire-link-ms"),
     responseTimeoutMs: options.count("response-timeout-ms"),
     errorCodes: options.mapOrNone("error-codes"),
+    optionalParameters: options.named("optional-parameters"),
   });
 }
 

@@ -1,5 +1,5 @@
 /** One bind of a connector against an SMSC of this process, over a real socket. */
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { expect } from "chai";
 import { SmppSettingsSchema } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { createSmppLink } from "../../../services/carrier/adapters/links/smpp-link.ts";
@@ -25,16 +25,19 @@ describe("an SMPP bind of a connector", () => {
   let held: { pdu: PduOf<"submit_sm">; session: Session }[];
   let late: string[];
   let receipts: IncomingReceipt[];
+  let interfaceVersion: number;
 
   beforeEach(async () => {
     held = [];
     late = [];
     receipts = [];
+    interfaceVersion = 0x34;
     smsc = await startSmppServer({
       host: "127.0.0.1",
       port: 0,
       systemId: "smsc",
       authenticate: () => STATUS.ESME_ROK,
+      interfaceVersion: () => interfaceVersion,
       onRequest: (pdu: Pdu, session) => {
         if (pdu.command === "submit_sm") held.push({ pdu, session });
         else session.respond(pdu as never);
@@ -46,9 +49,7 @@ describe("an SMPP bind of a connector", () => {
     await smsc.close();
   });
 
-  async function open(
-    fields: { bindMode?: string; responseTimeoutMs?: number; receiptIdForm?: string } = {},
-  ) {
+  async function open(fields: MessageInitShape<typeof SmppSettingsSchema> = {}) {
     link = createSmppLink({
       connectorId: "smsc",
       settings: create(SmppSettingsSchema, {
@@ -138,6 +139,39 @@ describe("an SMPP bind of a connector", () => {
       answer(STATUS.ESME_RINVPARLEN, true);
       expect((await outcome).kind).to.equal(kind);
     }
+  });
+
+  for (const longMessage of ["udh8", "udh16", "sar", "payload"]) {
+    for (const optionalParameters of ["auto", "always"]) {
+      const isOn = optionalParameters === "always";
+      it(`${optionalParameters}: ${longMessage} without a version has ${isOn ? "" : "no "}parameters`, async () => {
+        interfaceVersion = 0;
+        await open({ longMessage, optionalParameters });
+        const parts = link.prepare(claimed({ body: "long ".repeat(50), segments: 2 }));
+        const outcomes = parts.map((part) => link.submit(part));
+        await eventually(() => held.length === parts.length);
+        for (const { pdu } of held) expect(Object.keys(pdu.tlvs).length > 0).to.equal(isOn);
+        const isWhole = isOn && longMessage === "payload";
+        expect(held.length).to.equal(isWhole ? 1 : 2);
+        answer(STATUS.ESME_ROK);
+        for (const outcome of await Promise.all(outcomes))
+          expect(outcome.kind).to.equal("accepted");
+      });
+    }
+  }
+
+  it("a message with its text in a parameter is prepared again when the carrier refuses parameters", async () => {
+    await open({ longMessage: "payload" });
+    const body = "long ".repeat(50);
+    const prepared = () => link.prepare(claimed({ body, segments: 2 }));
+    const [first, second] = [prepared(), prepared()].map(([part]) => part);
+    const outcome = link.submit(first as never);
+    await eventually(() => held.length === 1);
+    answer(STATUS.ESME_RSUBMITFAIL, true);
+    expect((await outcome).kind).to.equal("not_sent");
+    expect((await link.submit(second as never)).kind).to.equal("not_sent");
+    expect(held).to.deep.equal([]);
+    expect(prepared().length).to.equal(2);
   });
 
   it("an id of zeros counts as no id", async () => {

@@ -149,6 +149,14 @@ export declare type SmppSettings = Message<"sms.v1.SmppSettings"> & {
    * @generated from field: map<string, string> error_codes = 22;
    */
   errorCodes: { [key: string]: string };
+
+  /**
+   * Whether submits carry optional parameters: "auto" (the carrier's version has them, and it does not refuse them),
+   * "always" or "never". Without them long messages go with a user data header. Empty means "auto".
+   *
+   * @generated from field: string optional_parameters = 24;
+   */
+  optionalParameters: string;
 };
 
 /**

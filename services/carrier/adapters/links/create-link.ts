@@ -3,6 +3,7 @@ import type { Clock } from "../../../shared/core/clock.ts";
 import type { Logger } from "../../../shared/core/logger.ts";
 import type { Link, LinkEvents } from "../../app/link.ts";
 import type { SubmissionStore } from "../../app/ports.ts";
+import type { OptionalParameters } from "../../domain/optional-parameters.ts";
 import { createHttpLink } from "./http-link.ts";
 import { createSmppLink } from "./smpp-link.ts";
 import { createTestLink } from "./test-link.ts";
@@ -17,11 +18,16 @@ export type LinkDeps = {
 };
 
 /** Creates a link of the connector's type. Throws when the settings of that type are missing. */
-export function createLink(connector: Connector, events: LinkEvents, deps: LinkDeps): Link {
+export function createLink(
+  connector: Connector,
+  events: LinkEvents,
+  deps: LinkDeps,
+  parameters: OptionalParameters,
+): Link {
   const { id: connectorId, smpp, http } = connector;
   const { clock, log, store, receiptBase } = deps;
   if (connector.type === ConnectorType.SMPP && smpp !== undefined) {
-    return createSmppLink({ connectorId, settings: smpp, events, log, clock });
+    return createSmppLink({ connectorId, settings: smpp, events, log, clock, parameters });
   }
   if (connector.type === ConnectorType.HTTP && http !== undefined) {
     return createHttpLink({ connectorId, settings: http, events, receiptBase });

@@ -14,35 +14,32 @@ import {
 import { type Concatenator, splitMessage } from "../../../shared/smpp/message-parts.ts";
 import type { PduBody } from "../../../shared/smpp/pdu.ts";
 import { parseReceipt, type Receipt } from "../../../shared/smpp/receipts.ts";
-import { STATUS } from "../../../shared/smpp/statuses.ts";
 import type { SubmitOutcome } from "../../../shared/smpp/submit-outcome.ts";
 import type { Tlvs } from "../../../shared/smpp/tlvs.ts";
 import type { Link, LinkEvents, LinkStatus } from "../../app/link.ts";
 import type { ClaimedMessage, IncomingReceipt, PartOutcome } from "../../domain/message.ts";
+import {
+  createOptionalParameters,
+  type OptionalParameters,
+} from "../../domain/optional-parameters.ts";
 import { normalizeAddress, readReceipt } from "../../domain/receipt.ts";
 
 /** A prepared submit_sm. */
 type SmppPayload = {
   readonly fields: Partial<PduBody<"submit_sm">>;
-  /** Without the message id parameter: `submit` adds it unless the carrier has refused it. */
+  /** Without the message id parameter, which `submit` adds. Present when they concatenate or hold the text. */
   readonly tlvs: Tlvs | undefined;
 };
 
 /**
  * Carries our message id in a parameter of the vendor range (SMPP 3.4 section 5.3.2), so that a carrier can recognise
- * a duplicate. Carriers ignore unknown parameters (section 3.3.1); one that refuses it gets it no more.
+ * a duplicate. Carriers ignore unknown parameters (section 3.3.1); `optional-parameters.ts` decides when to leave it
+ * out.
  */
 const MESSAGE_ID_TAG = 0x1500;
 
-/** Refusals that may be about an optional parameter. */
-const PARAMETER_STATUSES: ReadonlySet<number> = new Set([
-  STATUS.ESME_RINVOPTPARSTREAM,
-  STATUS.ESME_ROPTPARNOTALLWD,
-  STATUS.ESME_RINVPARLEN,
-  // SMPP 3.3 has no optional parameters: the PDU is longer than its fields.
-  STATUS.ESME_RINVCMDLEN,
-  STATUS.ESME_RINVOPTPARAMVAL,
-]);
+/** The outcome of a part that cannot go as it was prepared. */
+const NO_PARAMETERS: PartOutcome = { kind: "not_sent", code: "no_optional_parameters" };
 
 /** The notation of message ids in answers and in receipts. */
 type IdForms = { readonly answer: MessageIdForm; readonly receipt: MessageIdForm };
@@ -61,12 +58,14 @@ export function createSmppLink(options: {
   readonly events: LinkEvents;
   readonly log: Logger;
   readonly clock: Clock;
+  /** Shared by the binds of the connector. */
+  readonly parameters?: OptionalParameters;
 }): Link {
   const { connectorId, settings, events, log, clock } = options;
+  const { parameters = createOptionalParameters(settings.optionalParameters) } = options;
   const forms = ID_FORMS[settings.receiptIdForm] ?? { answer: "auto", receipt: "auto" };
   let status: LinkStatus = "down";
   let lastError = "";
-  let sendsMessageId = true;
 
   const client = createSmppClient({
     host: settings.host,
@@ -87,8 +86,8 @@ export function createSmppLink(options: {
         throw error;
       }),
     onLateAnswer(token, outcome) {
-      const { messageId, index, hasMessageId } = readToken(token);
-      events.onLateAnswer(messageId, index, readOutcome(outcome, hasMessageId));
+      const { messageId, index, hasParameters } = readToken(token);
+      events.onLateAnswer(messageId, index, readOutcome(outcome, hasParameters));
     },
     onState(state, info) {
       status = statusOf(state);
@@ -101,15 +100,13 @@ export function createSmppLink(options: {
   });
 
   /**
-   * Maps an answer to the outcome of its part. A refusal of the message id parameter is not a refusal of the message:
-   * the carrier has nothing of it, and without the parameter it may go again at once. Several submits with the
-   * parameter may be in flight at the first such refusal, so each answer depends on its own submit.
+   * Maps an answer to the outcome of its part. A refusal of the parameters is not a refusal of the message: the
+   * carrier has nothing of it, and without them it may go again at once. Several submits with parameters may be in
+   * flight at the first such refusal, so each answer depends on its own submit.
    */
-  function readOutcome(outcome: SubmitOutcome, hasMessageId: boolean): PartOutcome {
-    if (!hasMessageId || outcome.kind !== "refused" || !PARAMETER_STATUSES.has(outcome.status)) {
-      return toPartOutcome(outcome);
-    }
-    sendsMessageId = false;
+  function readOutcome(outcome: SubmitOutcome, hadParameters: boolean): PartOutcome {
+    const isOfParameters = parameters.note(outcome, hadParameters);
+    if (!isOfParameters || outcome.kind !== "refused") return toPartOutcome(outcome);
     return { kind: "not_sent", code: outcome.statusName };
   }
 
@@ -150,35 +147,40 @@ export function createSmppLink(options: {
     // Over a receiver bind nothing can be submitted (SMPP 3.4 section 2.3).
     window: settings.bindMode === "receiver" ? 0 : settings.window,
     start: () => client.start(),
-    prepare: (message) => prepare(message, settings),
+    prepare: (message) => prepare(message, settings, parameters.isOn(client.peerVersion)),
     async submit({ messageId, index, payload }) {
       const { fields, tlvs } = payload as SmppPayload;
-      const hasMessageId = sendsMessageId;
-      const token = writeToken({ messageId, index, hasMessageId });
-      const outcome = await client.submit(
-        fields,
-        hasMessageId ? withMessageId(tlvs, messageId) : tlvs,
-        token,
-      );
-      return readOutcome(outcome, hasMessageId);
+      const isOn = parameters.isOn(client.peerVersion);
+      // Prepared with parameters that may not be sent any more: its queue returns it, to be prepared without.
+      if (tlvs !== undefined && !isOn && index === 0) return NO_PARAMETERS;
+      const hasParameters = isOn || tlvs !== undefined;
+      const token = writeToken({ messageId, index, hasParameters });
+      const all = isOn ? withMessageId(tlvs, messageId) : tlvs;
+      return readOutcome(await client.submit(fields, all, token), hasParameters);
     },
     keyOf: (carrierMessageId) => canonicalMessageId(carrierMessageId, forms.answer),
     close: (drainMs) => client.close({ drainMs }),
   };
 }
 
+/** Long messages that need parameters go with a user data header when the carrier takes none. */
+function concatenatorOf({ longMessage }: SmppSettings, hasParameters: boolean): Concatenator {
+  const wanted = (longMessage || "udh8") as Concatenator;
+  return hasParameters || wanted === "udh16" ? wanted : "udh8";
+}
+
 function withMessageId(tlvs: Tlvs | undefined, messageId: string): Tlvs {
   return { ...tlvs, other: [{ tag: MESSAGE_ID_TAG, value: Buffer.from(messageId) }] };
 }
 
-function prepare(message: ClaimedMessage, settings: SmppSettings) {
+function prepare(message: ClaimedMessage, settings: SmppSettings, hasParameters: boolean) {
   const { messageId, to, from, encoding } = message;
   const reference = referenceOf(messageId);
   const parts = splitMessage({
     segments: splitText(message.body).segments,
     encoding: settings.defaultCharset === "ucs2" ? "ucs2" : encoding,
     reference,
-    concatenator: (settings.longMessage || "udh8") as Concatenator,
+    concatenator: concatenatorOf(settings, hasParameters),
     charset: charsetOf(settings.defaultCharset),
     // The setting says what data_coding 0 means to this carrier.
     dataCoding: 0,
@@ -253,15 +255,19 @@ function tlsOptions(settings: SmppSettings) {
 }
 
 /** The facts of a submit that a late answer still needs; the SMPP client returns it with the answer. */
-type Token = { readonly messageId: string; readonly index: number; readonly hasMessageId: boolean };
+type Token = {
+  readonly messageId: string;
+  readonly index: number;
+  readonly hasParameters: boolean;
+};
 
-function writeToken({ messageId, index, hasMessageId }: Token): string {
-  return `${messageId}/${index}/${hasMessageId ? "named" : ""}`;
+function writeToken({ messageId, index, hasParameters }: Token): string {
+  return `${messageId}/${index}/${hasParameters ? "parameters" : ""}`;
 }
 
 function readToken(token: string): Token {
-  const [messageId = "", index, name] = token.split("/");
-  return { messageId, index: Number(index), hasMessageId: name === "named" };
+  const [messageId = "", index, parameters] = token.split("/");
+  return { messageId, index: Number(index), hasParameters: parameters === "parameters" };
 }
 
 function toPartOutcome(outcome: SubmitOutcome): PartOutcome {
