@@ -25,6 +25,10 @@ export function createCarrierMetrics(
     up: gauge("carrier_link_up", "1 while the link is bound."),
     p99: gauge("carrier_answer_seconds_p99", "99th percentile of the answer latency."),
     receipt: gauge("carrier_receipt_seconds_p50", "Median time from submit to receipt."),
+    adaptiveRate: gauge(
+      "carrier_adaptive_rate",
+      "Submits per second to which throttling limits the bind; +Inf without a limit.",
+    ),
     submitted: gauge("carrier_bind_submits", "Submits since the bind began."),
     throttled: gauge("carrier_bind_throttled", "Throttled submits since the bind began."),
     unknown: gauge("carrier_bind_unanswered", "Submits without an answer since the bind began."),
@@ -50,6 +54,7 @@ export function createCarrierMetrics(
           gauges.up.set(labels, report.link === "bound" || report.link === "paused" ? 1 : 0);
           gauges.p99.set(labels, report.answerMsP99 / 1000);
           gauges.receipt.set(labels, report.receiptSecondsP50);
+          gauges.adaptiveRate.set(labels, report.adaptiveRate);
           gauges.submitted.set(labels, report.submitted);
           gauges.throttled.set(labels, report.throttled);
           gauges.unknown.set(labels, report.unknown);

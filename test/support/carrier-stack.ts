@@ -15,10 +15,13 @@ import { startTestStack, type TestStack } from "./stack.ts";
 
 /** What the simulator has counted. */
 export type SimulatorCounts = {
-  readonly submits: Readonly<Record<string, { total: number; duplicates: number }>>;
+  readonly submits: Readonly<
+    Record<string, { total: number; refused: number; duplicates: number }>
+  >;
   readonly peak_per_second: number;
   readonly binds: number;
   readonly total: number;
+  readonly refused: number;
   readonly duplicates: number;
   readonly receipts: Readonly<Record<"sent" | "acknowledged" | "resent" | "dropped", number>>;
 };

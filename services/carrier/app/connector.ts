@@ -17,6 +17,7 @@ import type { Link, LinkEvents } from "./link.ts";
 import type { OutcomeReporter } from "./outcome-reporter.ts";
 import { type Bind, createBind } from "./paced-link.ts";
 import type { BindReport, MessagingClient, RateLimiter } from "./ports.ts";
+import { createRefusalEvidence } from "./refusal-evidence.ts";
 
 /** A running connector. */
 export type ConnectorRunner = {
@@ -65,6 +66,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
   const { connectorId, messaging, outcomes, clock, log } = options;
   const binds = new Map<number, Bind>();
   const closing = new Map<number, Promise<void>>();
+  const evidence = createRefusalEvidence();
   const dispatcher: Dispatcher = createDispatcher({
     ...options,
     steady: steadyClock,
@@ -98,14 +100,18 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
   }
 
   function wanted(): number {
-    if ([...binds.values()].every(({ pauseLeftMs }) => pauseLeftMs > 0)) return 0;
+    const all = [...binds.values()];
+    // The round trip of a claim is shorter than a pause up to this length.
+    if (all.every(({ pauseLeftMs }) => pauseLeftMs > AHEAD_S * 1000)) return 0;
     const { room, waiting } = dispatcher;
+    const withinAdaptiveRate =
+      all.reduce((sum, bind) => sum + bind.allowedWithin(AHEAD_S * 1000), 0) - waiting;
     const ahead = Math.ceil(submitsPerSecond * AHEAD_S);
     const free = room > 0 ? room + ahead : ahead - waiting;
     // Leave messages that the rate holds back in their queue, where other tenants can overtake them.
     const withinRate =
       ratePerSecond === 0 ? CLAIM_MAX : 1 + Math.ceil(ratePerSecond * AHEAD_S) - waiting;
-    return Math.min(CLAIM_MAX, free, withinRate);
+    return Math.min(CLAIM_MAX, free, withinRate, withinAdaptiveRate);
   }
 
   function claimSoon(): void {
@@ -148,7 +154,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
       onMobileOriginated: options.onMobileOriginated,
       onChange: () => dispatcher.pump(),
     });
-    binds.set(index, createBind(index, link, steadyClock, log));
+    binds.set(index, createBind(index, link, steadyClock, log, evidence));
     dispatcher.setBinds([...binds.values()]);
     link.start();
   }

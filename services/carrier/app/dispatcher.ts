@@ -22,6 +22,7 @@ import {
   retryDelayMs,
   returnToQueue,
 } from "../domain/outcome.ts";
+import { createDeferrals } from "./deferrals.ts";
 import {
   applyLateResponse,
   type InFlight,
@@ -75,7 +76,13 @@ export type DispatcherOptions = {
   readonly onRoom: () => void;
 };
 
-type Task = { readonly flight: InFlight; readonly part: Part; readonly done: () => void };
+type Task = {
+  readonly flight: InFlight;
+  readonly part: Part;
+  readonly done: () => void;
+  /** The carrier deferred the part before. */
+  readonly isRetry?: boolean;
+};
 
 /** How long remaining parts are retried; messaging treats a claim as lost after ten minutes. */
 const REMAINING_PARTS_MAX_MS = 480_000;
@@ -85,8 +92,6 @@ const WAITING_MAX_MS = 5000;
 const ACQUIRE_INTERVAL_MS = 5;
 /** Messages in doubt that are kept for a late answer. */
 const IN_DOUBT_MAX = 10_000;
-/** Deferred messages whose count is kept; an evicted one starts with the shortest delay again. */
-const DEFERRALS_MAX = 10_000;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { connectorId, clock, steady, log } = options;
@@ -94,13 +99,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const remainingParts: Task[] = [];
   const flights = new Map<string, InFlight>();
   const inDoubt = new Map<string, InFlight>();
-  /** How often the carrier has deferred a message, which makes its next delay longer. */
-  const deferrals = new Map<string, number>();
+  const deferrals = createDeferrals();
   /** Aborted when closing: it also ends the pauses between two rounds. */
   const closing = new AbortController();
   let binds: readonly Bind[] = [];
   let rateLimiter: RateLimiter | undefined;
   let isAcquiring = false;
+  let wasRetry = false;
   let timer: NodeJS.Timeout | undefined;
 
   function pump(): void {
@@ -168,7 +173,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** The next part to send, of a started message first. Undefined when that message has expired. */
   function nextTask(bind: Bind): Task | undefined {
-    const task = remainingParts.shift();
+    // A carrier may refuse one number's parts for minutes, so every second submit is of a waiting message.
+    const isNewFirst = wasRetry && waiting.length > 0 && remainingParts[0]?.isRetry === true;
+    const task = isNewFirst ? undefined : remainingParts.shift();
+    wasRetry = task?.isRetry === true;
     if (task === undefined) return firstTask(bind);
     if (!hasExpired(task.flight)) return task;
     skip(task);
@@ -193,7 +201,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   async function submit(bind: Bind, { flight, part, done }: Task): Promise<void> {
     const span = options.spans.open(flight.message, connectorId, part.index, clock.now());
-    const outcome = await bind.submit(part);
+    const outcome = await bind.submit(part, flight.message);
     span?.end(outcome);
     const nowMs = clock.now();
     note(flight, part, outcome, nowMs);
@@ -227,7 +235,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const { message, outcomes } = flight;
     const nowMs = clock.now();
     const known = outcomes[0]?.kind === "accepted" ? outcomes : outcomes.slice(0, 1);
-    const next = decideNextStep(message, known, nowMs, deferrals.get(message.messageId));
+    const next = decideNextStep(message, known, nowMs, deferrals.countOf(message.messageId));
     if (next.kind === "done") {
       finish(flight, next.outcome);
       return undefined;
@@ -255,7 +263,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const ends = parts.map(
       (part) =>
         new Promise<void>((resolve) => {
-          remainingParts.push({ flight, part, done: resolve });
+          const isRetry = flight.outcomes[part.index] !== undefined;
+          remainingParts.push({ flight, part, done: resolve, isRetry });
         }),
     );
     pump();
@@ -266,7 +275,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const { messageId } = flight.message;
     flights.delete(messageId);
     if (outcome.kind === "unknown") setRecent(inDoubt, messageId, flight, IN_DOUBT_MAX);
-    countDeferral(flight, outcome);
+    deferrals.note(flight, outcome);
     flight.unknowns = unknownsOf(flight, options.hasSingleReceipt, clock.now());
     report(withMissing(outcome, flight), flight, { unknowns: flight.unknowns });
   }
@@ -313,13 +322,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         "the journal cannot be written",
       );
       throw new JournalError(error);
-    }
-  }
-
-  function countDeferral({ message: { messageId }, outcomes }: InFlight, outcome: Outcome): void {
-    if (outcome.kind !== "not_sent") deferrals.delete(messageId);
-    else if (outcomes[0]?.kind === "refused") {
-      setRecent(deferrals, messageId, (deferrals.get(messageId) ?? 0) + 1, DEFERRALS_MAX);
     }
   }
 

@@ -71,6 +71,8 @@ export type BindReport = BindFigures & {
   readonly link: LinkStatus | "paused";
   readonly windowUsed: number;
   readonly window: number;
+  /** Submits per second to which throttling limits the bind; infinite without a limit. */
+  readonly adaptiveRate: number;
   readonly lastError: string;
 };
 

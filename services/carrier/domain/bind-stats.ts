@@ -23,13 +23,15 @@ export type BindStats = {
   /** Counts a receipt; `afterMs` is the time since its submit, when known. */
   noteReceipt(afterMs?: number): void;
   read(nowMs: number): BindFigures;
+  /** Submits accepted in the last whole second, or in the current one if there are more already. */
+  acceptsPerSecond(nowMs: number): number;
 };
 
 const WINDOW_S = 30;
 const RATE_S = 5;
 const SAMPLES = 512;
 
-type Second = { at: number; submits: number; answers: number; failures: number };
+type Second = { at: number; submits: number; answers: number; failures: number; accepts: number };
 
 export function createBindStats(): BindStats {
   const totals = { submitted: 0, throttled: 0, unknown: 0, receipts: 0, answers: 0, failures: 0 };
@@ -57,6 +59,7 @@ export function createBindStats(): BindStats {
       const second = secondAt(nowMs);
       second.answers += 1;
       totals.answers += 1;
+      if (outcome.kind === "accepted") second.accepts += 1;
       if (isCarrierFailure(outcome)) {
         second.failures += 1;
         totals.failures += 1;
@@ -69,6 +72,7 @@ export function createBindStats(): BindStats {
       totals.receipts += 1;
       if (afterMs !== undefined) receiptMs.add(afterMs);
     },
+    acceptsPerSecond: (nowMs) => Math.max(secondAt(nowMs - 1000).accepts, secondAt(nowMs).accepts),
     read(nowMs) {
       const now = Math.floor(nowMs / 1000);
       const fresh = seconds.filter(({ at }) => at > now - WINDOW_S && at <= now);
@@ -98,7 +102,7 @@ function isCarrierFailure(outcome: PartOutcome): boolean {
 }
 
 function emptySecond(at: number): Second {
-  return { at, submits: 0, answers: 0, failures: 0 };
+  return { at, submits: 0, answers: 0, failures: 0, accepts: 0 };
 }
 
 function sum<T>(items: readonly T[], of: (item: T) => number): number {

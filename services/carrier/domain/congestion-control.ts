@@ -1,8 +1,8 @@
 /**
  * The congestion window of a bind: additive increase, multiplicative decrease (AIMD).
  *
- * - A throttled submit (ESME_RTHROTTLED 0x58, ESME_RMSGQFUL 0x14, HTTP 429 or 503) halves the window and pauses
- *   the bind for 100 ms; the pause doubles each time in a row, up to 5 s.
+ * - A refusal of the bind itself (ESME_RINVBNDSTS 0x04, ESME_RALYBND 0x05) halves the window and pauses the bind
+ *   for 100 ms; the pause doubles each time in a row, up to 5 s. Throttled submits lower the rate (`adaptive-rate.ts`).
  * - An accepted submit widens the window, by one after a window's worth of them.
  * - A carrier that answers nothing gets one submit at a time, because each of them is in doubt. Its first answers
  *   then open the window by one each, up to half of its earlier size (slow start, RFC 5681 section 3.1).
@@ -31,8 +31,8 @@ export function openWindow(windowMax: number): CongestionWindow {
   return { ...open, slowStartThreshold: 1, answeredAtMs: Number.NEGATIVE_INFINITY };
 }
 
-/** A submit was throttled. Answers during the pause belong to the same burst and count once. */
-export function onThrottled(window: CongestionWindow, nowMs: number): CongestionWindow {
+/** The carrier refused the bind. Answers during the pause belong to the same burst and count once. */
+export function onBindRefused(window: CongestionWindow, nowMs: number): CongestionWindow {
   if (nowMs < window.pausedUntilMs) return window;
   return { ...pause(window, nowMs), size: Math.max(1, window.size / 2), slowStartThreshold: 1 };
 }

@@ -1,5 +1,16 @@
 import { readPointerText } from "./http-template.ts";
 import type { PartOutcome } from "./message.ts";
+import { type ThrottleScopes, throttled } from "./throttling.ts";
+
+/** An answer of the carrier. */
+export type HttpAnswer = {
+  readonly status: number;
+  readonly body: string;
+  readonly retryAfter?: string | undefined;
+};
+
+/** A longer wait could keep a message that other routes could carry. */
+const RETRY_AFTER_MAX_MS = 60_000;
 
 /** Errors of the connection or of the account: the same message may succeed later. */
 const TEMPORARY: ReadonlySet<number> = new Set([401, 402, 403, 407, 408]);
@@ -8,22 +19,36 @@ const TEMPORARY: ReadonlySet<number> = new Set([401, 402, 403, 407, 408]);
  * Maps an HTTP status (RFC 9110 section 15) to the outcome of a message.
  *
  * - 2xx with the carrier's id: accepted. 2xx without it: in doubt.
- * - 429, 503: throttled. 401, 402, 403, 407, 408: temporary. Other 4xx: refused permanently.
+ * - 429, 503 and the connector's own statuses: throttled. 401, 402, 403, 407, 408: temporary. Other 4xx: refused
+ *   permanently.
  * - Other 5xx: in doubt, because the carrier may have accepted the message before the error.
  */
-export function readHttpResponse(status: number, body: string, idPointer: string): PartOutcome {
+export function readHttpResponse(
+  { status, body, retryAfter }: HttpAnswer,
+  idPointer: string,
+  scopes: ThrottleScopes,
+  nowMs: number,
+): PartOutcome {
   if (status >= 200 && status < 300) {
     const carrierMessageId = readId(body, idPointer);
     if (carrierMessageId !== "") return { kind: "accepted", carrierMessageId };
     return { kind: "unknown", code: "no_id_in_answer" };
   }
   const code = `http_${status}`;
-  if (status === 429 || status === 503) return { kind: "refused", code, disposition: "throttled" };
+  const scope = scopes.get(status);
+  if (scope !== undefined) return throttled(code, scope, readRetryAfter(retryAfter, nowMs));
   if (TEMPORARY.has(status)) {
     return { kind: "refused", code, disposition: "temporary" };
   }
   if (status >= 400 && status < 500) return { kind: "refused", code, disposition: "permanent" };
   return { kind: "unknown", code };
+}
+
+/** The milliseconds of a `retry-after`: seconds or a date (RFC 9110 section 10.2.3); 0 when it is neither. */
+export function readRetryAfter(header: string | undefined, nowMs: number): number {
+  const isDate = header !== undefined && /^[A-Z][a-z]+, /.test(header);
+  const waitMs = isDate ? Date.parse(header) - nowMs : Number(header ?? 0) * 1000;
+  return Math.min(RETRY_AFTER_MAX_MS, Math.max(0, waitMs || 0));
 }
 
 function readId(body: string, idPointer: string): string {

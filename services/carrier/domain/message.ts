@@ -25,6 +25,12 @@ export type PartOutcome =
       /** The carrier's own code, for operators. */
       readonly code: string;
       readonly disposition: Disposition;
+      /** For `throttled`: what the status is about at first sight; `bind` when absent. */
+      readonly scope?: ThrottleScope;
+      /** For `throttled`: the cause as the other answers show it; `bind` when absent. */
+      readonly cause?: RefusalCause;
+      /** For `throttled`: the carrier wants no repetition earlier than after this time. */
+      readonly retryAfterMs?: number;
     }
   | { readonly kind: "unknown"; readonly code: string }
   /** The carrier certainly has nothing of it: it may go again at once. */
@@ -35,6 +41,12 @@ export type PartOutcome =
  * `temporary` (the same submit may succeed later), `bind` (the link is not usable).
  */
 export type Disposition = "permanent" | "throttled" | "temporary" | "bind";
+
+/** What a throttling status is about at first sight: the whole bind, or one number. */
+export type ThrottleScope = "bind" | "number";
+
+/** The cause of a throttling refusal as the other answers show it; `unclear` when nothing was accepted since. */
+export type RefusalCause = "bind" | "number" | "unclear";
 
 /** The kinds of outcomes; `sms.v1.OutcomeKind`. */
 export type OutcomeKind = "accepted" | "refused" | "not_sent" | "unknown" | "partly_refused";

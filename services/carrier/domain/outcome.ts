@@ -8,12 +8,21 @@
  *   After the first accepted part this process retries the others; when they stay unsent the
  *   message ends as `partly_refused`.
  */
-import type { ClaimedMessage, Outcome, OutcomeKind, PartOutcome } from "./message.ts";
+import type { ClaimedMessage, Outcome, OutcomeKind, PartOutcome, RefusalCause } from "./message.ts";
 
 /** After this many system errors the carrier has refused the message. */
 export const TEMPORARY_MAX = 8;
 const RETRY_BASE_MS = 250;
 const RETRY_CAP_MS = 5000;
+/**
+ * The longest delay of a throttled message. The rate of a busy bind limits its submits, so its messages wait little
+ * and its capacity is used. A number that is refused for hours costs two submits per minute.
+ */
+const THROTTLED_DELAY_MAX_MS: Readonly<Record<RefusalCause, number>> = {
+  bind: 500,
+  unclear: 5000,
+  number: 30_000,
+};
 
 /** What to do after a round of submits. */
 export type NextStep =
@@ -52,7 +61,7 @@ export function decideNextStep(
     return done(message, "not_sent", deferred?.code ?? "", nowMs, { retryAtMs: nowMs });
   }
   return done(message, "not_sent", deferred.code, nowMs, {
-    retryAtMs: nowMs + retryDelayMs(Math.max(message.attempt, deferrals)),
+    retryAtMs: nowMs + refusedDelayMs(deferred, Math.max(message.attempt, deferrals)),
     errorCode: deferred.disposition === "temporary" ? "carrier_unavailable" : "",
   });
 }
@@ -72,9 +81,18 @@ export function failRemainingParts(message: ClaimedMessage, code: string, nowMs:
   return build(message, "partly_refused", code, nowMs);
 }
 
-/** The delay before the same submit is retried: 250 ms, doubling, at most 5 s. */
-export function retryDelayMs(attempt: number): number {
-  return Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** Math.min(attempt, 10));
+/** The delay before the same submit is retried: 250 ms, doubling, at most `maxMs`. */
+export function retryDelayMs(attempt: number, maxMs = RETRY_CAP_MS): number {
+  return Math.min(maxMs, RETRY_BASE_MS * 2 ** Math.min(attempt, 10));
+}
+
+/** A throttled message waits longer each time, and at least as long as the carrier asks for. */
+export function refusedDelayMs(
+  { disposition, cause = "bind", retryAfterMs = 0 }: Extract<PartOutcome, { kind: "refused" }>,
+  attempt: number,
+): number {
+  if (disposition !== "throttled") return retryDelayMs(attempt);
+  return Math.max(retryAfterMs, retryDelayMs(attempt, THROTTLED_DELAY_MAX_MS[cause]));
 }
 
 function isAccepted(part: PartOutcome | undefined): boolean {

@@ -1,7 +1,10 @@
 /**
- * Claims: priority class `single` before `bulk`, and round robin over tenants within each. In this process the
- * claims of one connector run one after another. Between processes the guard of the write decides, so a message is
- * never claimed twice. Concurrent claims of several connectors share a command.
+ * Claims: priority class `single` before `bulk`, and round robin over tenants within each. Messages that a carrier
+ * has put off come behind those not tried yet, and get a quarter of the places while both wait, so that neither kind
+ * starves (ADR 109).
+ *
+ * In this process the claims of one connector run one after another. Between processes the guard of the write
+ * decides, so a message is never claimed twice. Concurrent claims of several connectors share a command.
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../shared/core/clock.ts";
@@ -13,7 +16,7 @@ import { type ClaimCall, claimIdOf } from "../domain/claim-epoch.ts";
 import { CLAIM_MAX } from "../domain/fair-share.ts";
 import type { Claim, Message, PriorityClass } from "../domain/message.ts";
 import { queueName } from "../domain/queue-transitions.ts";
-import type { PendingIndex, PendingMessage, TenantQueue } from "./pending-index.ts";
+import type { PendingIndex, PendingKind, PendingMessage, TenantQueue } from "./pending-index.ts";
 import type { ClaimBatch, QueueQuery, QueueStore } from "./ports.ts";
 import { rotateAfter, roundRobin } from "./round-robin.ts";
 
@@ -42,6 +45,8 @@ const SCAN_ONE_BY_ONE_MS = 1000;
 /** A claim stores a heartbeat of its carrier at most this often. */
 const HEARTBEAT_INTERVAL_MS = 5000;
 const PRIORITIES: readonly PriorityClass[] = ["single", "bulk"];
+const KINDS: readonly PendingKind[] = ["fresh", "putOff"];
+const PUT_OFF_SHARE = 0.25;
 /** Claims per command, concurrent commands, and queued claims. */
 const BATCHING = { batchMax: 32, concurrency: 4, queueMax: 4096 } as const;
 
@@ -53,6 +58,8 @@ export function createClaimer(options: {
   const { store, pending, clock } = options;
   const lastClaims = new Map<string, Promise<unknown>>();
   const lastServed = new Map<string, string>();
+  /** By connector, the fraction of a place that put-off messages have not had yet. */
+  const putOffShares = new Map<string, number>();
   const heartbeats = new Map<string, number>();
   const oneByOneUntilMs = new Map<string, number>();
   // A write that failed in part can be retried: a claim finds the messages it has moved by its id.
@@ -76,45 +83,78 @@ export function createClaimer(options: {
   ): Promise<Claimed> {
     await storeHeartbeat(carrierId);
     const claim: Claim = { id: claimIdOf(call, randomUUID()), carrierId, atMs: clock.now() };
-    const messages: Message[] = [];
+    const reserved = await reservePutOff(connectorId, max);
+    let room = max;
     let more = false;
-    for (const priority of PRIORITIES) {
-      const room = max - messages.length;
-      if (room === 0) {
-        more ||= (await pending.list(connectorId, priority)).length > 0;
-        continue;
+    const chosen: (Chosen & { readonly priority: PriorityClass })[] = [];
+    for (const kind of KINDS) {
+      for (const priority of PRIORITIES) {
+        const limit = kind === "fresh" ? room - reserved : room;
+        if (limit <= 0) {
+          const tenantIds = await pending.list(connectorId, priority);
+          const nowMs = clock.now();
+          more ||= tenantIds.some((tenantId) =>
+            mayHaveDue({ connectorId, priority, tenantId }, kind, nowMs),
+          );
+          continue;
+        }
+        const some = await chooseMessages(connectorId, priority, kind, limit);
+        more ||= some.more;
+        room -= some.found.length;
+        if (some.found.length > 0) chosen.push({ ...some, priority });
       }
-      const chosen = await chooseMessages(connectorId, priority, room);
-      more ||= chosen.more;
-      if (chosen.found.length === 0) continue;
-      const batch = { connectorId, priority, found: chosen.found, claim };
-      messages.push(...(await writes.add(batch)));
+    }
+    const messages: Message[] = [];
+    for (const priority of PRIORITIES) {
+      const own = chosen.filter((one) => one.priority === priority);
+      if (own.length === 0) continue;
+      const found = own.flatMap((one) => one.found);
+      messages.push(...(await writes.add({ connectorId, priority, found, claim })));
       // After the write: had it failed, the messages would still wait.
-      remove(chosen.picks);
+      for (const { picks } of own) remove(picks);
     }
     return { messages, more };
+  }
+
+  /** The places that due put-off messages get in a claim; fractions of a place add up over claims. */
+  async function reservePutOff(connectorId: string, max: number): Promise<number> {
+    let due = 0;
+    for (const priority of PRIORITIES) {
+      for (const tenantId of await pending.list(connectorId, priority)) {
+        const place = { connectorId, priority, tenantId };
+        due += pending.due(place, "putOff", clock.now(), max - due).length;
+        if (due === max) break;
+      }
+    }
+    if (due === 0) return 0;
+    const share = (putOffShares.get(connectorId) ?? 0) + max * PUT_OFF_SHARE;
+    const places = Math.min(due, Math.floor(share));
+    putOffShares.set(connectorId, Math.min(1, share - places));
+    return places;
   }
 
   /** Chooses due messages of a queue by round robin over tenants, each tenant's oldest first. */
   async function chooseMessages(
     connectorId: string,
     priority: PriorityClass,
+    kind: PendingKind,
     room: number,
   ): Promise<Chosen> {
     const all = await pending.list(connectorId, priority);
-    const name = queueName(connectorId, priority);
+    const name = `${queueName(connectorId, priority)}|${kind}`;
     const nowMs = clock.now();
     const { places, hasOthers } = choosePlaces(
       { connectorId, priority },
+      kind,
       rotateAfter(all, lastServed.get(name)),
       Math.min(TENANTS_PER_SCAN, room),
       nowMs,
     );
-    const loaded = await scanForUnknown(places, room, nowMs);
+    const loaded = await scanForUnknown(kind === "fresh" ? places : [], room, nowMs);
     // Offer the whole room to each tenant, so that short queues leave theirs to long ones; one more shows whether
     // more messages wait.
     let queues = places.map((place) =>
-      pending.due(place, nowMs, room + 1).map((message): Choice => ({ place, message })),
+      pending.due(place, kind, nowMs, room + 1).map((message): Choice => ({ place, message })),
     );
     const chosen: Chosen = { found: [], picks: [], more: false };
     for (let round = 0; round < ROUNDS_MAX && chosen.found.length < room; round += 1) {
@@ -132,7 +172,7 @@ export function createClaimer(options: {
       hasOthers ||
       queues.some((queue) => queue.length > 0) ||
       // A scan is limited; while it finds messages, more may follow.
-      (chosen.found.length > 0 && places.some(pending.hasUnknown));
+      (kind === "fresh" && chosen.found.length > 0 && places.some(pending.hasUnknown));
     return chosen;
   }
 
@@ -142,6 +182,7 @@ export function createClaimer(options: {
    */
   function choosePlaces(
     queue: Omit<TenantQueue, "tenantId">,
+    kind: PendingKind,
     inTurn: readonly string[],
     max: number,
     nowMs: number,
@@ -149,11 +190,17 @@ export function createClaimer(options: {
     const places: TenantQueue[] = [];
     for (const tenantId of inTurn) {
       const place = { ...queue, tenantId };
-      if (!pending.hasUnknown(place) && pending.due(place, nowMs, 1).length === 0) continue;
+      if (!mayHaveDue(place, kind, nowMs)) continue;
       if (places.length === max) return { places, hasOthers: true };
       places.push(place);
     }
     return { places, hasOthers: false };
+  }
+
+  /** Whether a tenant may have due messages of a kind. A scan, which finds unknown ones, is of the fresh ones. */
+  function mayHaveDue(place: TenantQueue, kind: PendingKind, nowMs: number): boolean {
+    if (kind === "fresh" && pending.hasUnknown(place)) return true;
+    return pending.due(place, kind, nowMs, 1).length > 0;
   }
 
   /** Reads the picked messages, and removes ids whose messages no longer wait. */
@@ -233,11 +280,7 @@ export function createClaimer(options: {
     const byTenant = Map.groupBy(found, ({ tenantId }) => tenantId);
     for (const place of places) {
       const own = byTenant.get(place.tenantId) ?? [];
-      pending.endScan(
-        place,
-        own.map(({ id }) => id),
-        true,
-      );
+      pending.endScan(place, own.map(toPending), true);
     }
     return found;
   }
@@ -255,12 +298,14 @@ export function createClaimer(options: {
       const fromId = pending.startScan([place], nowMs);
       const scan = { tenantIds: [tenantId], fromId, nowMs, limit: share + 1 };
       const found = await store.findWaiting(connectorId, priority, scan);
-      pending.endScan(
-        place,
-        found.map(({ id }) => id),
-        found.length <= share,
-      );
-      return found;
+      const isAll = found.length <= share;
+      // Put-off messages may fill the scan; fresh ones behind them must not wait for all of those.
+      const isCrowded = !isAll && found.some(({ notBeforeMs }) => notBeforeMs > 0);
+      const fresh = isCrowded
+        ? await store.findWaiting(connectorId, priority, { ...scan, isFresh: true })
+        : [];
+      pending.endScan(place, found.map(toPending), isAll, fresh.map(toPending));
+      return [...found, ...fresh];
     });
     return (await Promise.all(scans)).flat();
   }
@@ -290,6 +335,10 @@ export function createClaimer(options: {
       return claimed;
     },
   };
+}
+
+function toPending({ id, notBeforeMs }: Message): PendingMessage {
+  return { messageId: id, dueAtMs: notBeforeMs };
 }
 
 /** A pending message and its queue. */

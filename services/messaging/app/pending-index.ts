@@ -6,6 +6,8 @@
  * from the process that adds them, itself or another one by notification, and reads messages by id. It scans the
  * index only for messages whose ids it does not know: overflow from large notifications, plus a full rescan every
  * 5 s in case a notification was lost.
+ *
+ * Messages that a carrier has put off are kept apart, so that they never take the places of those not tried yet.
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import { createRefreshAheadCache } from "../../shared/flow/refresh-ahead-cache.ts";
@@ -16,9 +18,12 @@ import type { QueueStore } from "./ports.ts";
 /** A waiting message. */
 export type PendingMessage = {
   readonly messageId: string;
-  /** When it may be claimed. */
+  /** When it may be claimed; more than 0 when a carrier has put it off. */
   readonly dueAtMs: number;
 };
+
+/** `fresh` messages were not tried yet, or returned unsent; a carrier has put off the others. */
+export type PendingKind = "fresh" | "putOff";
 
 /** Messages of one tenant that entered a queue. */
 export type Arrival = {
@@ -39,8 +44,8 @@ export type PendingIndex = {
   list(connectorId: string, priority: PriorityClass): Promise<readonly string[]>;
   /** Connectors with waiting messages. */
   connectors(): Promise<string[]>;
-  /** The known messages of a tenant that may be claimed at an instant; oldest first. */
-  due(place: TenantQueue, nowMs: number, max: number): readonly PendingMessage[];
+  /** The known messages of a tenant and kind that may be claimed at an instant; oldest first. */
+  due(place: TenantQueue, kind: PendingKind, nowMs: number, max: number): readonly PendingMessage[];
   /** Removes messages that were claimed or not found. One that entered the queue again meanwhile stays. */
   remove(place: TenantQueue, gone: readonly PendingMessage[]): void;
   /** The current sequence number of arrivals, for `retain`. */
@@ -56,7 +61,7 @@ export type PendingIndex = {
     mark: number,
   ): void;
   /**
-   * Whether to scan for unknown messages: there may be some, and fewer than `wanted` known ones are due, or the
+   * Whether to scan for unknown messages: there may be some, and fewer than `wanted` known fresh ones are due, or the
    * tenant was not scanned since the last full rescan. So unknown messages do not starve behind known ones.
    */
   needsScan(place: TenantQueue, nowMs: number, wanted: number): boolean;
@@ -64,8 +69,16 @@ export type PendingIndex = {
   hasUnknown(place: TenantQueue): boolean;
   /** Starts a scan of these tenants; returns the id at which it begins. */
   startScan(places: readonly TenantQueue[], nowMs: number): string;
-  /** Adds the messages that a scan found of a tenant; `isAll` unless the scan stopped before the last one. */
-  endScan(place: TenantQueue, messageIds: readonly string[], isAll: boolean): void;
+  /**
+   * Adds the messages that a scan found of a tenant; `isAll` unless the scan stopped before the last one. `beyond`
+   * are messages after that end.
+   */
+  endScan(
+    place: TenantQueue,
+    found: readonly PendingMessage[],
+    isAll: boolean,
+    beyond?: readonly PendingMessage[],
+  ): void;
 };
 
 /** One tenant's messages in one queue. */
@@ -81,15 +94,20 @@ const RESCAN_INTERVAL_MS = 5000;
 /** Messages that become due later than this are left to a full rescan. */
 const LATER_MAX_MS = 600_000;
 
-/** Ids kept per tenant and queue, and in total; the rest is found by scans. */
-const IDS_MAX = 1000;
+/** Ids kept per tenant, queue and kind, and in total; the rest is found by scans. */
+const IDS_MAX: Readonly<Record<PendingKind, number>> = { fresh: 1000, putOff: 500 };
 const IDS_TOTAL_MAX = 200_000;
 
-type TenantState = {
+type Ids = {
   messages: Map<string, PendingMessage>;
   /** The messages are in order of id. */
   isSorted: boolean;
   lastId: string;
+};
+
+type TenantState = {
+  readonly fresh: Ids;
+  readonly putOff: Ids;
   hasUnknown: boolean;
   /** Not scanned since the last full rescan. */
   isOverdue: boolean;
@@ -148,16 +166,18 @@ export function createPendingIndex(
   }
 
   function dropIfEmpty({ connectorId, priority, tenantId }: TenantQueue, known: TenantState): void {
-    if (known.messages.size > 0 || known.hasUnknown) return;
+    if (sizeOf(known) > 0 || known.hasUnknown) return;
     queue(connectorId, priority).known.tenants.delete(tenantId);
   }
 
   /** Drops ids, because other replicas may have claimed the messages; scans find those that still wait. */
   function startRescan(known: TenantState, nowMs: number): void {
-    for (const [messageId, { dueAtMs }] of known.messages) {
-      if (dueAtMs > nowMs) continue;
-      known.messages.delete(messageId);
-      idsTotal -= 1;
+    for (const { messages } of [known.fresh, known.putOff]) {
+      for (const [messageId, { dueAtMs }] of messages) {
+        if (dueAtMs > nowMs) continue;
+        messages.delete(messageId);
+        idsTotal -= 1;
+      }
     }
     known.hasUnknown = true;
     known.isOverdue = true;
@@ -166,14 +186,18 @@ export function createPendingIndex(
 
   /** False if there is no room for the message. */
   function addMessage(known: TenantState, arrival: PendingMessage): boolean {
-    const { messages } = known;
-    if (!messages.has(arrival.messageId)) {
-      if (messages.size >= IDS_MAX || idsTotal >= IDS_TOTAL_MAX) return false;
-      idsTotal += 1;
-      if (arrival.messageId < known.lastId) known.isSorted = false;
-      else known.lastId = arrival.messageId;
+    const kind = kindOf(arrival);
+    const ids = known[kind];
+    if (known[kind === "fresh" ? "putOff" : "fresh"].messages.delete(arrival.messageId)) {
+      idsTotal -= 1;
     }
-    messages.set(arrival.messageId, arrival);
+    if (!ids.messages.has(arrival.messageId)) {
+      if (ids.messages.size >= IDS_MAX[kind] || idsTotal >= IDS_TOTAL_MAX) return false;
+      idsTotal += 1;
+      if (arrival.messageId < ids.lastId) ids.isSorted = false;
+      else ids.lastId = arrival.messageId;
+    }
+    ids.messages.set(arrival.messageId, arrival);
     return true;
   }
 
@@ -221,16 +245,17 @@ export function createPendingIndex(
       const names = new Set([...own, ...(await inUse.get(""))]);
       return [...new Set([...names].flatMap((name) => waitingAt(name) ?? []))];
     },
-    due(place, nowMs, max) {
+    due(place, kind, nowMs, max) {
       const known = find(place);
-      return known === undefined ? [] : dueMessages(known, nowMs, max);
+      return known === undefined ? [] : dueMessages(known[kind], nowMs, max);
     },
     remove(place, gone) {
       const known = find(place);
       if (known === undefined) return;
       for (const one of gone) {
-        if (known.messages.get(one.messageId) !== one) continue;
-        known.messages.delete(one.messageId);
+        const { messages } = known[kindOf(one)];
+        if (messages.get(one.messageId) !== one) continue;
+        messages.delete(one.messageId);
         idsTotal -= 1;
       }
       dropIfEmpty(place, known);
@@ -239,16 +264,16 @@ export function createPendingIndex(
     retain(connectorId, priority, tenantIds, mark) {
       const { tenants } = queue(connectorId, priority).known;
       const kept = new Set(tenantIds);
-      for (const [tenantId, { messages, arrival }] of tenants) {
-        if (kept.has(tenantId) || arrival > mark) continue;
-        idsTotal -= messages.size;
+      for (const [tenantId, known] of tenants) {
+        if (kept.has(tenantId) || known.arrival > mark) continue;
+        idsTotal -= sizeOf(known);
         tenants.delete(tenantId);
       }
     },
     needsScan(place, nowMs, wanted) {
       const known = find(place);
       if (known?.hasUnknown !== true) return false;
-      return known.isOverdue || dueMessages(known, nowMs, wanted).length < wanted;
+      return known.isOverdue || dueMessages(known.fresh, nowMs, wanted).length < wanted;
     },
     hasUnknown: (place) => find(place)?.hasUnknown === true,
     startScan(places, nowMs) {
@@ -262,18 +287,20 @@ export function createPendingIndex(
       }
       return first ?? "";
     },
-    endScan(place, messageIds, isAll) {
+    endScan(place, found, isAll, beyond = []) {
       const known = find(place);
       if (known === undefined) return;
       const { arrivedId, scannedAtMs } = known;
       known.isOverdue = false;
-      const unknown = messageIds.find((messageId) => {
-        const before = known.messages.get(messageId);
+      const isUnknown = (one: PendingMessage) => {
+        const before = known[kindOf(one)].messages.get(one.messageId);
         if (before !== undefined && before.dueAtMs <= scannedAtMs) return false;
-        return !addMessage(known, { messageId, dueAtMs: scannedAtMs });
-      });
+        return !addMessage(known, one);
+      };
+      const unknown = found.find(isUnknown)?.messageId;
+      beyond.forEach(isUnknown);
       if (scannedAtMs >= known.dueAtMs) {
-        const next = unknown ?? (isAll ? undefined : messageIds.at(-1));
+        const next = unknown ?? (isAll ? undefined : found.at(-1)?.messageId);
         known.hasUnknown = next !== undefined || arrivedId !== undefined;
         known.fromId = next === undefined ? (arrivedId ?? "") : lower(arrivedId, next);
       }
@@ -283,24 +310,35 @@ export function createPendingIndex(
 }
 
 /** The known messages that are due at an instant, oldest first, at most `max`. */
-function dueMessages(known: TenantState, nowMs: number, max: number): PendingMessage[] {
-  if (!known.isSorted) {
-    known.messages = new Map([...known.messages].sort(([one], [other]) => (one < other ? -1 : 1)));
-    known.isSorted = true;
+function dueMessages(ids: Ids, nowMs: number, max: number): PendingMessage[] {
+  if (!ids.isSorted) {
+    ids.messages = new Map([...ids.messages].sort(([one], [other]) => (one < other ? -1 : 1)));
+    ids.isSorted = true;
   }
   const due: PendingMessage[] = [];
-  for (const one of known.messages.values()) {
+  for (const one of ids.messages.values()) {
     if (due.length === max) break;
     if (one.dueAtMs <= nowMs) due.push(one);
   }
   return due;
 }
 
+function kindOf({ dueAtMs }: PendingMessage): PendingKind {
+  return dueAtMs > 0 ? "putOff" : "fresh";
+}
+
+function sizeOf({ fresh, putOff }: TenantState): number {
+  return fresh.messages.size + putOff.messages.size;
+}
+
+function newIds(): Ids {
+  return { messages: new Map(), isSorted: true, lastId: "" };
+}
+
 function newTenantState(): TenantState {
   return {
-    messages: new Map(),
-    isSorted: true,
-    lastId: "",
+    fresh: newIds(),
+    putOff: newIds(),
     hasUnknown: false,
     isOverdue: false,
     fromId: "",

@@ -212,6 +212,8 @@ export type QueueScan = {
   readonly fromId: string;
   readonly nowMs: number;
   readonly limit: number;
+  /** Only messages that no carrier has put off. */
+  readonly isFresh?: boolean;
 };
 
 /** A read of messages by id that should wait in a queue. */

@@ -79,14 +79,14 @@ export function createQueueStore(db: Db): QueueStore {
     queueNames,
     waitingTenants: (connectorId, priority) =>
       messages.distinct("tenant_id", { queue: queueName(connectorId, priority) }, LOCAL),
-    async findWaiting(connectorId, priority, { tenantIds, fromId, nowMs, limit }) {
+    async findWaiting(connectorId, priority, { tenantIds, fromId, nowMs, limit, isFresh }) {
       const documents = await messages
         .find(
           {
             queue: queueName(connectorId, priority),
             tenant_id: { $in: [...tenantIds] },
             ...(fromId === "" ? {} : { _id: { $gte: fromId } }),
-            not_before: { $lte: new Date(nowMs) },
+            not_before: isFresh === true ? new Date(0) : { $lte: new Date(nowMs) },
           },
           LOCAL,
         )

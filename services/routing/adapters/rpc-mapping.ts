@@ -99,6 +99,7 @@ function writeSmpp(smpp: SmppSettings) {
     ...(destinationTon === undefined ? {} : { destinationTon }),
     ...(destinationNpi === undefined ? {} : { destinationNpi }),
     errorCodes: { ...smpp.errorCodes },
+    throttleScopes: { ...smpp.throttleScopes },
   };
 }
 

@@ -1,4 +1,5 @@
 import { UNDELIVERED_CODES } from "./smpp-settings.ts";
+import { checkThrottleScopes, type ThrottleScopes } from "./throttle-scopes.ts";
 import { checkLength, checkOneOf, checkWhole, type FieldErrors } from "./validation-errors.ts";
 
 /** Settings of the requests to a carrier's HTTP interface and of its receipts. */
@@ -15,6 +16,7 @@ export type HttpSettings = {
   readonly receiptIdPointer: string;
   readonly receiptStatusPointer: string;
   readonly receiptStatuses: Readonly<Record<string, string>>;
+  readonly throttleScopes: ThrottleScopes;
 };
 
 /** Defaults of a new connector. */
@@ -32,6 +34,7 @@ export const HTTP_DEFAULTS: HttpSettings = {
   receiptIdPointer: "/id",
   receiptStatusPointer: "/status",
   receiptStatuses: { delivered: "delivered", undelivered: "undelivered" },
+  throttleScopes: {},
 };
 
 /** Placeholder for a header's value in lists: the value is often a credential. */
@@ -69,6 +72,7 @@ export function checkHttp(errors: FieldErrors, http: HttpSettings): void {
   checkWhole(errors, "http.timeout_ms", http.timeoutMs, 100, 120_000);
   checkWhole(errors, "http.concurrency", http.concurrency, 1, 1000);
   checkLength(errors, "http.receipt_secret", http.receiptSecret, 16, 256);
+  checkThrottleScopes(errors, "http", http.throttleScopes);
   for (const [theirs, ours] of Object.entries(http.receiptStatuses)) {
     const field = `http.receipt_statuses.${theirs}`;
     checkOneOf(errors, field, ours, [

@@ -1,3 +1,4 @@
+import { checkThrottleScopes, type ThrottleScopes } from "./throttle-scopes.ts";
 import { checkLength, checkOneOf, checkWhole, type FieldErrors } from "./validation-errors.ts";
 
 /** Settings of the SMPP bind and of the submits over it. */
@@ -25,6 +26,7 @@ export type SmppSettings = {
   readonly singleReceipt: boolean;
   readonly errorCodes: Readonly<Record<string, string>>;
   readonly optionalParameters: string;
+  readonly throttleScopes: ThrottleScopes;
 };
 
 /** Defaults of a new connector. */
@@ -52,6 +54,7 @@ export const SMPP_DEFAULTS: SmppSettings = {
   singleReceipt: false,
   errorCodes: {},
   optionalParameters: "auto",
+  throttleScopes: {},
 };
 
 /** Our error codes of an undelivered message (docs/contract.md#statuses). */
@@ -112,6 +115,7 @@ export function checkSmpp(errors: FieldErrors, smpp: SmppSettings): void {
     "never",
   ]);
   checkErrorCodes(errors, smpp.errorCodes);
+  checkThrottleScopes(errors, "smpp", smpp.throttleScopes);
 }
 
 /**

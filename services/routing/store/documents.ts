@@ -2,9 +2,9 @@
 import { Long } from "mongodb";
 import type { SecretBox } from "../../shared/io/encryption.ts";
 import type { Connector, ConnectorState, ConnectorType } from "../domain/connector.ts";
-import type { HttpSettings } from "../domain/http-settings.ts";
+import { HTTP_DEFAULTS, type HttpSettings } from "../domain/http-settings.ts";
 import type { Route } from "../domain/route.ts";
-import type { SmppSettings } from "../domain/smpp-settings.ts";
+import { SMPP_DEFAULTS, type SmppSettings } from "../domain/smpp-settings.ts";
 
 /** A stored connector. Its secrets, including header values, are encrypted. */
 export type ConnectorDocument = {
@@ -61,7 +61,10 @@ export function toConnectorDocument(connector: Connector, box: SecretBox): Conne
   };
 }
 
-/** Decrypts a connector; throws when its key is missing. Without a box it leaves secrets out. */
+/**
+ * Decrypts a connector; throws when its key is missing. Without a box it leaves secrets out. Settings that are newer
+ * than the document have their defaults.
+ */
 export function fromConnectorDocument(
   document: ConnectorDocument,
   box: SecretBox | undefined,
@@ -77,6 +80,7 @@ export function fromConnectorDocument(
       http === null
         ? undefined
         : {
+            ...HTTP_DEFAULTS,
             ...http,
             headers: openHeaders(box, http.headers, id),
             receiptSecret: open(box, http.receiptSecret, id, "receipt"),
@@ -108,6 +112,7 @@ function openHeaders(box: SecretBox | undefined, sealed: string, id: string) {
 
 function openSmpp(box: SecretBox | undefined, smpp: SmppSettings, id: string): SmppSettings {
   return {
+    ...SMPP_DEFAULTS,
     ...smpp,
     password: open(box, smpp.password, id, "smpp"),
     // MongoDB stores undefined as null.

@@ -57,15 +57,16 @@ export class Submits implements SubmitActions {
     else this.#admitted.add(nowMs);
     const submit: Submit = { pdu, peer, seen, plan, messageId: this.#idOf(pdu) };
     const { answer } = plan;
-    const fault = isEmpty(pdu.tlvs) ? undefined : this.behaviour.strike("parameter");
+    const fault = isEmpty(pdu.tlvs) ? undefined : this.behaviour.strike("parameter", destination);
     if (fault !== undefined) actOnFault(this, submit, fault);
+    else if (isOver) this.refuse(submit, this.behaviour.current.limit_status);
     else if (answer.kind === "refuse") this.refuse(submit, REFUSALS[answer.reason]);
     else if (answer.kind === "drop_link") this.drop(submit);
     else if (answer.kind === "none") {
       this.leave(submit);
       this.sendReceipts(submit, 0);
     } else {
-      const struck = this.behaviour.strike("submit");
+      const struck = this.behaviour.strike("submit", destination);
       if (struck === undefined) this.accept(submit, answer.afterMs);
       else actOnFault(this, submit, struck);
     }

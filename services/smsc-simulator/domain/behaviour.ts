@@ -1,3 +1,4 @@
+import { STATUS } from "../../shared/smpp/statuses.ts";
 import { type Latency, type Random, seededRandom } from "./latency.ts";
 
 /**
@@ -50,6 +51,8 @@ export interface FaultSetting {
   status?: number;
   /** For `late_answer` and `slow`: how long the answer takes. */
   delay_ms?: number;
+  /** At submit: only for recipients whose digits begin with this. */
+  numbers?: string;
 }
 
 /** The settings that can change at run time. */
@@ -57,6 +60,8 @@ export interface Behaviour {
   latency_ms: Latency;
   /** Submits per second over all sessions; 0 is no limit. More are throttled. */
   rate_per_second: number;
+  /** The command_status of submits over the rate or the window. */
+  limit_status: number;
   /** Unanswered submits per session; more are throttled. */
   window: number;
   /**
@@ -86,6 +91,7 @@ export function calmBehaviour(): Behaviour {
   return {
     latency_ms: 0,
     rate_per_second: 0,
+    limit_status: STATUS.ESME_RTHROTTLED,
     window: 1000,
     message_ids: "unique",
     interface_version: 0x34,
@@ -123,13 +129,14 @@ export class BehaviourSwitch {
   }
 
   /** The first fault that applies at this point, if any. */
-  strike(point: FaultPoint): ({ name: FaultName } & FaultSetting) | undefined {
+  strike(point: FaultPoint, recipient = ""): ({ name: FaultName } & FaultSetting) | undefined {
     for (const name in this.current.faults) {
       const fault = name as FaultName;
       if (FAULTS[fault] !== point) continue;
       const setting = this.current.faults[fault] as FaultSetting;
       const left = this.#left.get(fault) ?? Number.POSITIVE_INFINITY;
       if (left <= 0) continue;
+      if (!recipient.startsWith(setting.numbers ?? "")) continue;
       if (setting.probability < 1 && this.random() >= setting.probability) continue;
       this.#left.set(fault, left - 1);
       return { name: fault, ...setting };

@@ -18,6 +18,7 @@ export function parseBehaviour(input: unknown): BehaviourChange {
   for (const [name, value] of Object.entries(json)) {
     if (name === "latency_ms") change.latency_ms = parseLatency(value);
     else if (name === "rate_per_second") change.rate_per_second = number(value, name, 0, 1e6);
+    else if (name === "limit_status") change.limit_status = number(value, name, 1, 0xffffffff);
     else if (name === "window") change.window = number(value, name, 1, 100_000);
     else if (name === "interface_version") change.interface_version = number(value, name, 0, 255);
     else if (name === "message_ids") change.message_ids = oneOf(value, name, MESSAGE_IDS);
@@ -72,6 +73,7 @@ function parseFault(json: Json, fault: string): FaultSetting {
     else if (name === "limit") setting.limit = number(value, path, 0, 1e9);
     else if (name === "status") setting.status = number(value, path, 1, 0xffffffff);
     else if (name === "delay_ms") setting.delay_ms = number(value, path, 0, LONGEST_MS);
+    else if (name === "numbers") setting.numbers = digits(value, path);
     else throw new ControlError(`${path} is not known`);
   }
   return setting;
@@ -89,6 +91,11 @@ function oneOf<T extends string>(value: unknown, name: string, known: readonly T
   const found = known.find((one) => one === value);
   if (found === undefined) throw new ControlError(`${name} must be one of ${known.join(", ")}`);
   return found;
+}
+
+function digits(value: unknown, name: string): string {
+  if (typeof value === "string" && /^\d{1,15}$/.test(value)) return value;
+  throw new ControlError(`${name} must be 1 to 15 digits`);
 }
 
 function number(value: unknown, name: string, min: number, max: number): number {

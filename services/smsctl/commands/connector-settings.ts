@@ -15,14 +15,14 @@ export const SMPP_OPTIONS = [
   "--optional-parameters auto|always|never",
   "--enquire-link-ms N --response-timeout-ms N --system-type T",
   "--source-ton N|default --source-npi N|default --destination-ton N|default --destination-npi N|default",
-  "--error-codes THEIRS=OURS,…|none]",
+  "--error-codes THEIRS=OURS,…|none --throttle-scopes STATUS=bind|number,…|none]",
 ].join(" ");
 
 /** The options of HTTP settings, as the usage line shows them. */
 export const HTTP_OPTIONS = [
   "--url U --body-template T --id-pointer P --receipt-secret S|--receipt-secret-file FILE|-",
   "[--method POST --content-type T --headers-file FILE|- --timeout-ms N --concurrency N",
-  "--receipt-status-pointer P --receipt-statuses THEIRS=OURS,…]",
+  "--receipt-status-pointer P --receipt-statuses THEIRS=OURS,… --http-throttle-scopes STATUS=bind|number,…|none]",
 ].join(" ");
 
 /** Only the SMPP settings given on the command line. */
@@ -51,6 +51,7 @@ export function smppSettings(options: Options): MessageInitShape<typeof SmppSett
     responseTimeoutMs: options.count("response-timeout-ms"),
     errorCodes: options.mapOrNone("error-codes"),
     optionalParameters: options.named("optional-parameters"),
+    throttleScopes: options.mapOrNone("throttle-scopes"),
   });
 }
 
@@ -68,6 +69,7 @@ export function httpSettings(options: Options): MessageInitShape<typeof HttpSett
     receiptSecret: options.secret("receipt-secret"),
     receiptStatusPointer: options.optional("receipt-status-pointer"),
     receiptStatuses: options.map("receipt-statuses"),
+    throttleScopes: options.mapOrNone("http-throttle-scopes"),
   });
 }
 

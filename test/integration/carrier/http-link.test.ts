@@ -7,6 +7,7 @@ import { freePorts } from "../../../deploy/dev/ports.ts";
 import { createHttpLink } from "../../../services/carrier/adapters/links/http-link.ts";
 import type { Link } from "../../../services/carrier/app/link.ts";
 import { HTTP_DEFAULTS } from "../../../services/routing/domain/http-settings.ts";
+import { systemClock } from "../../../services/shared/core/clock.ts";
 import { eventually } from "../../support/poll.ts";
 
 const PART = { messageId: "msg_1", index: 0, payload: "{}" };
@@ -48,6 +49,7 @@ describe("a link to an HTTP carrier", () => {
         onMobileOriginated: () => undefined,
       },
       receiptBase: "http://127.0.0.1:1",
+      clock: systemClock,
     });
     link.start();
     return link;

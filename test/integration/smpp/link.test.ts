@@ -210,7 +210,7 @@ describe("an SMPP bind of a connector", () => {
     await open();
     const bind = createBind(0, link, systemClock, createLogger("test", "silent"));
     const [part] = link.prepare(claimed());
-    const outcomes = [bind.submit(part as never), submit(1)];
+    const outcomes = [bind.submit(part as never, claimed()), submit(1)];
     await eventually(() => held.length === 2);
     const [first, second] = held.splice(0);
     first?.session.respond(first.pdu, { status: STATUS.ESME_RINVBNDSTS });

@@ -211,20 +211,17 @@ describe("the dispatcher of a connector", () => {
     expect(dispatcher.room).to.equal(10);
   });
 
-  it("a throttled bind pauses, and what waits goes on afterwards", async () => {
-    const { clock, dispatcher, submits, reported } = setUp(4);
+  it("a throttled message does not keep the others back", async () => {
+    const { dispatcher, submits, reported } = setUp(4);
     dispatcher.add(many(6));
     submits[0]?.answer({ kind: "refused", code: "ESME_RTHROTTLED", disposition: "throttled" });
     await eventually(() => reported.length === 1);
     for (const submit of submits.slice(1, 4)) submit.answer(accept("x"));
     await eventually(() => reported.length === 4);
-    expect(submits.length, "nothing goes out during the pause").to.equal(4);
-    clock.advance(150);
-    dispatcher.pump();
-    expect(submits.length, "then half the window").to.equal(6);
+    expect(submits.length).to.equal(6);
   });
 
-  it("what recipients script says nothing of a link's pace, and keeps no other back", async () => {
+  it("what recipients script does not slow a link", async () => {
     const { dispatcher, submits, reported } = setUp(4, false, true);
     dispatcher.add(many(6));
     submits[0]?.answer({ kind: "refused", code: "queue_full", disposition: "throttled" });

@@ -3,9 +3,11 @@ import * as fc from "fast-check";
 import {
   readHttpFailure,
   readHttpResponse,
+  readRetryAfter,
 } from "../../../services/carrier/domain/http-response.ts";
 import { fillTemplate, readPointer } from "../../../services/carrier/domain/http-template.ts";
 import { makeReceiptUrl, readReceiptPath } from "../../../services/carrier/domain/receipt-url.ts";
+import { httpThrottleScopes } from "../../../services/carrier/domain/throttling.ts";
 
 const VALUES = { to: "+234", from: "DEMO", body: "x", message_id: "m", receipt_url: "http://h/r" };
 const JSON_TYPE = "application/json";
@@ -72,10 +74,32 @@ describe("what an HTTP answer proves", () => {
   ] as const;
   for (const [status, body, expected] of table) {
     it(`${status} ${body}: ${expected}`, () => {
-      const outcome = readHttpResponse(status, body, "/id");
+      const outcome = readHttpResponse({ status, body }, "/id", httpThrottleScopes({}), 0);
       const shown =
         outcome.kind === "refused" ? `refused ${outcome.disposition}` : (outcome.kind as string);
       expect(shown).to.equal(expected);
+    });
+  }
+
+  it("a connector's own throttling statuses replace the usual ones", () => {
+    const scopes = httpThrottleScopes({ "429": "number", "420": "bind" });
+    const read = (status: number, retryAfter?: string) =>
+      readHttpResponse({ status, body: "", retryAfter }, "/id", scopes, 0);
+    expect(read(429)).to.include({ disposition: "throttled", scope: "number", retryAfterMs: 0 });
+    expect(read(420, "2")).to.include({ scope: "bind", retryAfterMs: 2000 });
+    expect(read(503)).to.include({ scope: "bind" });
+  });
+
+  for (const [header, waitMs] of [
+    [undefined, 0],
+    ["7", 7000],
+    ["86400", 60_000],
+    ["Thu, 01 Jan 1970 00:00:05 GMT", 5000],
+    ["soon", 0],
+    ["-3", 0],
+  ] as const) {
+    it(`Retry-After ${header}: the message waits at least ${waitMs} ms`, () => {
+      expect(readRetryAfter(header, 0)).to.equal(waitMs);
     });
   }
 

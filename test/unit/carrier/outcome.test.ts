@@ -10,11 +10,11 @@ import { claimed } from "../../support/carrier-messages.ts";
 const NOW = 1_000_000;
 const accepted: PartOutcome = { kind: "accepted", carrierMessageId: "a1" };
 const refused: PartOutcome = { kind: "refused", code: "ESME_RINVDSTADR", disposition: "permanent" };
-const throttled: PartOutcome = {
+const throttled = {
   kind: "refused",
   code: "ESME_RTHROTTLED",
   disposition: "throttled",
-};
+} as const;
 const systemError: PartOutcome = {
   kind: "refused",
   code: "ESME_RSYSERR",
@@ -72,14 +72,21 @@ describe("the outcome of a message from its parts", () => {
     expect(codeOf(systemError)).to.equal("carrier_unavailable");
   });
 
-  it("a throttled message waits longer each time, at most five seconds; a link down costs no wait", () => {
+  it("a throttled message waits longer each time, by its cause; a link down costs no wait", () => {
     const waitOf = (part: PartOutcome, putOffs: number, attempt = 0) => {
       const verdict = decideNextStep(claimed({ attempt }), [part], NOW, putOffs);
       return verdict.kind === "done" ? verdict.outcome.retryAtMs - NOW : Number.NaN;
     };
-    expect([0, 1, 2, 50].map((putOffs) => waitOf(throttled, putOffs))).to.deep.equal([
-      250, 500, 1000, 5000,
-    ]);
+    for (const [cause, waits] of [
+      ["bind", [250, 500, 500, 500]],
+      ["unclear", [250, 500, 1000, 5000]],
+      ["number", [250, 500, 1000, 30_000]],
+    ] as const) {
+      const because: PartOutcome = { ...throttled, cause };
+      const found = [0, 1, 2, 50].map((putOffs) => waitOf(because, putOffs));
+      expect(found, cause).to.deep.equal(waits);
+    }
+    expect(waitOf({ ...throttled, retryAfterMs: 7000 }, 0)).to.equal(7000);
     expect(waitOf(systemError, 0, 2), "another process may have tried before").to.equal(1000);
     expect(waitOf(noLink, 3)).to.equal(0);
   });

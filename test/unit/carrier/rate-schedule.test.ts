@@ -6,8 +6,8 @@ import {
   type CongestionWindow,
   freeSlots,
   onAccepted,
+  onBindRefused,
   onResponse,
-  onThrottled,
   onTimeout,
   openWindow,
 } from "../../../services/carrier/domain/congestion-control.ts";
@@ -21,34 +21,35 @@ import {
 import { createManualClock } from "../../../services/shared/core/clock.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { busiestSecond } from "../../support/busiest-second.ts";
+import { claimed } from "../../support/carrier-messages.ts";
 
 /** The instants are in microseconds. */
 const SECOND_US = 1_000_000;
 
-describe("the congestion window of a throttled bind", () => {
-  it("a throttled submit pauses the bind and halves its window", () => {
-    const window = onThrottled(openWindow(100), 1000);
+describe("the congestion window of a refused bind", () => {
+  it("a refusal pauses the bind and halves its window", () => {
+    const window = onBindRefused(openWindow(100), 1000);
     expect(freeSlots(window, 0, 1050)).to.equal(0);
     expect(freeSlots(window, 0, 1100)).to.equal(50);
     expect(freeSlots(window, 20, 1100)).to.equal(30);
   });
 
-  it("answers to one burst count once, and each throttling in a row doubles the pause", () => {
-    const once = onThrottled(onThrottled(openWindow(100), 1000), 1001);
+  it("answers to one burst count once, and each refusal in a row doubles the pause", () => {
+    const once = onBindRefused(onBindRefused(openWindow(100), 1000), 1001);
     expect(once.pausedUntilMs).to.equal(1100);
-    const twice = onThrottled(once, 1100);
+    const twice = onBindRefused(once, 1100);
     expect(twice.pausedUntilMs).to.equal(1300);
     let worst = twice;
-    for (let n = 0; n < 50; n++) worst = onThrottled(worst, worst.pausedUntilMs);
+    for (let n = 0; n < 50; n++) worst = onBindRefused(worst, worst.pausedUntilMs);
     expect(worst.size).to.equal(1);
     expect(freeSlots(worst, 0, worst.pausedUntilMs)).to.equal(1);
-    expect(onThrottled(worst, worst.pausedUntilMs).pausedUntilMs - worst.pausedUntilMs).to.equal(
+    expect(onBindRefused(worst, worst.pausedUntilMs).pausedUntilMs - worst.pausedUntilMs).to.equal(
       5000,
     );
   });
 
   it("accepted submits widen it up to the window of the connector", () => {
-    let window = onThrottled(onThrottled(openWindow(10), 0), 100);
+    let window = onBindRefused(onBindRefused(openWindow(10), 0), 100);
     for (let n = 0; n < 200; n++) window = onAccepted(window, 10);
     expect(window.size).to.equal(10);
     expect(window.nextPauseMs).to.equal(100);
@@ -105,7 +106,7 @@ describe("the congestion window of a bind whose carrier does not answer", () => 
         submit: async () => outcome,
       } as unknown as Link;
       const bind = createBind(0, link, clock, createLogger("test", "silent"));
-      await bind.submit({ messageId: "msg_0", index: 0, payload: null });
+      await bind.submit({ messageId: "msg_0", index: 0, payload: null }, claimed());
       clock.advance(100);
       expect(bind.room).to.equal(room);
     });
@@ -119,7 +120,7 @@ describe("a link that throws", () => {
       submit: () => Promise.reject(fault),
     } as unknown as Link;
     const bind = createBind(0, link, createManualClock(0), createLogger("test", "silent"));
-    return (await bind.submit({ messageId: "msg_0", index: 0, payload: null })).kind;
+    return (await bind.submit({ messageId: "msg_0", index: 0, payload: null }, claimed())).kind;
   };
 
   it("puts the message in doubt, because octets may have left", async () => {

@@ -20,20 +20,58 @@ function openClaimer() {
   } as unknown as QueueStore;
   const pending = createPendingIndex(store, clock);
   const claimer = createClaimer({ store, pending, clock });
-  const ring = (tenantId: string, count: number, dueAtMs = clock.now()) => {
+  const ringAt = (
+    priority: "single" | "bulk",
+    tenantId: string,
+    count: number,
+    dueAtMs: number,
+  ) => {
     const messages = Array.from({ length: count }, (_, at) => ({
       messageId: `msg_${tenantId}${String(at).padStart(20, "0")}`,
       dueAtMs,
     }));
     const messageId = messages[0]?.messageId ?? "";
-    pending.add("smsc", { priority: "single", tenantId, messageId, dueAtMs, messages });
+    pending.add("smsc", { priority, tenantId, messageId, dueAtMs, messages });
   };
+  const ring = (tenantId: string, count: number, dueAtMs = 0) =>
+    ringAt("single", tenantId, count, dueAtMs);
+  const ringBulk = (tenantId: string, count: number) => ringAt("bulk", tenantId, count, 0);
   const claim = async (max: number) => {
     const { messages, more } = await claimer.claim("smsc", "carrier-1", max);
     return { whose: messages.map(({ id }) => id.slice(4, 9)), more };
   };
-  return { clock, ring, claim };
+  return { clock, ring, ringBulk, claim };
 }
+
+describe("messages that a carrier has put off", () => {
+  const claimed = async (claim: ReturnType<typeof openClaimer>["claim"], times: number) => {
+    const whose: string[] = [];
+    for (let at = 0; at < times; at += 1) whose.push(...(await claim(1)).whose);
+    return whose.map((one) => one.slice(4)).join("");
+  };
+
+  it("have every fourth place while others were not tried yet", async () => {
+    const { ring, claim } = openClaimer();
+    ring("ten_p", 20, 1);
+    ring("ten_f", 6);
+    expect(await claimed(claim, 12)).to.equal("fffpfffppppp");
+  });
+
+  it("of a single send do not go before bulk messages that were not tried yet", async () => {
+    const { ring, ringBulk, claim } = openClaimer();
+    ring("ten_p", 20, 1);
+    ringBulk("ten_f", 6);
+    expect(await claimed(claim, 8)).to.equal("fffpfffp");
+  });
+
+  it("of one tenant share their places with those of another", async () => {
+    const { ring, claim } = openClaimer();
+    ring("ten_p", 5, 1);
+    ring("ten_q", 5, 1);
+    ring("ten_f", 20);
+    expect(await claimed(claim, 16)).to.equal("fffpfffqfffpfffq");
+  });
+});
 
 describe("round robin over tenants at a connector with little room", () => {
   it("skips tenants whose messages are deferred", async () => {

@@ -22,21 +22,22 @@ describe("the pending index", () => {
     );
     const place = { connectorId: "smsc", priority: "single", tenantId: "ten_a" } as const;
     /** Adds messages with known ids. */
-    const add = (ats: number | number[], dueAtMs = clock.now()) => {
+    const add = (ats: number | number[], dueAtMs = 0) => {
       const messages = [ats].flat().map((at) => ({ messageId: id(at), dueAtMs }));
       const messageId = messages[0]?.messageId ?? "";
       index.add("smsc", { priority: "single", tenantId: "ten_a", messageId, dueAtMs, messages });
     };
     /** Adds messages of which only the first id is known. */
-    const addMany = (first: number, dueAtMs = clock.now()) =>
+    const addMany = (first: number, dueAtMs = 0) =>
       index.add("smsc", {
         ...{ priority: "single", tenantId: "ten_a", messageId: id(first), dueAtMs },
         messages: undefined,
       });
-    const due = (max = 100) =>
-      index.due(place, clock.now(), max).map(({ messageId }) => Number(messageId.slice(4)));
+    const dueOf = (kind: "fresh" | "putOff", max = 100) =>
+      index.due(place, kind, clock.now(), max).map(({ messageId }) => Number(messageId.slice(4)));
+    const due = (max = 100) => dueOf("fresh", max);
     const remove = (...ats: number[]) => {
-      const all = index.due(place, clock.now(), 1000);
+      const all = index.due(place, "fresh", clock.now(), 1000);
       index.remove(
         place,
         all.filter(({ messageId }) => ats.includes(Number(messageId.slice(4)))),
@@ -46,12 +47,13 @@ describe("the pending index", () => {
     const scan = (found: number[], isAll = true, meanwhile = () => {}) => {
       const from = index.startScan([place], clock.now());
       meanwhile();
-      index.endScan(place, found.map(id), isAll);
+      const messages = found.map((at) => ({ messageId: id(at), dueAtMs: 0 }));
+      index.endScan(place, messages, isAll);
       return from;
     };
     const needsScan = (wanted = 10) => index.needsScan(place, clock.now(), wanted);
     const list = () => index.list("smsc", "single");
-    return { clock, index, place, scans, add, addMany, due, remove, scan, needsScan, list };
+    return { clock, index, place, scans, add, addMany, due, dueOf, remove, scan, needsScan, list };
   }
 
   it("removes tenants without messages in a queue, unless messages of theirs arrived meanwhile", async () => {
@@ -84,20 +86,42 @@ describe("the pending index", () => {
   it("keeps a message that arrived again while it was read", () => {
     const { index, place, clock, add, due } = open();
     add(5);
-    const asked = index.due(place, clock.now(), 10);
+    const asked = index.due(place, "fresh", clock.now(), 10);
     add(5);
     index.remove(place, asked);
     expect(due()).to.deep.equal([5]);
   });
 
   it("returns no message before it may be claimed", async () => {
-    const { clock, add, due, list } = open();
+    const { clock, add, due, dueOf, list } = open();
     add(5, clock.now() + 3000);
     add(7);
     expect(due()).to.deep.equal([7]);
+    expect(dueOf("putOff")).to.deep.equal([]);
     clock.advance(3000);
-    expect(due()).to.deep.equal([5, 7]);
+    expect(due()).to.deep.equal([7]);
+    expect(dueOf("putOff")).to.deep.equal([5]);
     expect(await list()).to.deep.equal(["ten_a"]);
+  });
+
+  it("moves a message that a carrier put off, and back when it is to be tried again", () => {
+    const { clock, add, due, dueOf } = open();
+    add(5);
+    add(5, clock.now());
+    expect([due(), dueOf("putOff")]).to.deep.equal([[], [5]]);
+    add(5);
+    expect([due(), dueOf("putOff")]).to.deep.equal([[5], []]);
+  });
+
+  it("keeps room for fresh messages, however many were put off", () => {
+    const { clock, add, due, dueOf } = open();
+    add(
+      Array.from({ length: 2000 }, (_, at) => at),
+      clock.now(),
+    );
+    add(5000);
+    expect(due()).to.deep.equal([5000]);
+    expect(dueOf("putOff", 2000)).to.have.length(500);
   });
 
   it("leaves messages that become due much later to a full rescan", async () => {

@@ -99,6 +99,30 @@ describe("a connector", () => {
     expect(fieldsOf(nothing)).to.deep.equal(["connector.smpp.error_codes", "connector.smpp.tls"]);
   });
 
+  for (const [part, status, scope, complaint] of [
+    ["smpp", "0x58", "bind", []],
+    ["smpp", "0x00000400", "number", []],
+    ["smpp", "0x0", "bind", ["smpp.throttle_scopes"]],
+    ["smpp", "88", "bind", ["smpp.throttle_scopes"]],
+    ["smpp", "0x58", "link", ["smpp.throttle_scopes.0x58"]],
+    ["http", "429", "number", []],
+    ["http", "503", "bind", []],
+    ["http", "500", "bind", ["http.throttle_scopes"]],
+    ["http", "0x1ad", "bind", ["http.throttle_scopes"]],
+  ] as const) {
+    it(`${complaint.length === 0 ? "takes" : "refuses"} ${status}=${scope} as a throttling status of ${part}`, () => {
+      const throttleScopes = { [status]: scope };
+      const http = { url: "https://carrier.example/send", receiptSecret: "sixteen-characters" };
+      const input =
+        part === "smpp"
+          ? { ...INPUT, smpp: { ...SMPP, throttleScopes } }
+          : { ...NOTHING, id: "web", type: "http", http: { ...http, throttleScopes } };
+      const found = complaint.length === 0 ? [] : fieldsOf(() => createConnector(input, 0));
+      if (complaint.length === 0) createConnector(input, 0);
+      expect(found).to.deep.equal(complaint);
+    });
+  }
+
   it("changes HTTP settings by their paths and keeps hidden headers", () => {
     const http = {
       url: "https://carrier.example/send",

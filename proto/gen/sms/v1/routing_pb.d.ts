@@ -157,6 +157,14 @@ export declare type SmppSettings = Message<"sms.v1.SmppSettings"> & {
    * @generated from field: string optional_parameters = 24;
    */
   optionalParameters: string;
+
+  /**
+   * Throttling statuses, such as "0x58", and what they are about at first sight: "bind" or "number". Absent ones:
+   * 0x58 "bind", 0x14 "number".
+   *
+   * @generated from field: map<string, string> throttle_scopes = 23;
+   */
+  throttleScopes: { [key: string]: string };
 };
 
 /**
@@ -241,6 +249,14 @@ export declare type HttpSettings = Message<"sms.v1.HttpSettings"> & {
    * @generated from field: map<string, string> receipt_statuses = 12;
    */
   receiptStatuses: { [key: string]: string };
+
+  /**
+   * Throttling statuses, such as "429", and what they are about at first sight: "bind" (the account) or "number".
+   * Absent ones: 429 and 503 "bind".
+   *
+   * @generated from field: map<string, string> throttle_scopes = 13;
+   */
+  throttleScopes: { [key: string]: string };
 };
 
 /**

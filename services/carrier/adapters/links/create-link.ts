@@ -30,7 +30,7 @@ export function createLink(
     return createSmppLink({ connectorId, settings: smpp, events, log, clock, parameters });
   }
   if (connector.type === ConnectorType.HTTP && http !== undefined) {
-    return createHttpLink({ connectorId, settings: http, events, receiptBase });
+    return createHttpLink({ connectorId, settings: http, events, receiptBase, clock });
   }
   if (connector.type === ConnectorType.TEST) {
     return createTestLink({ connectorId, events, clock, listSubmissions: store.listSubmissions });

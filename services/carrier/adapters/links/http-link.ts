@@ -1,10 +1,12 @@
 import type { HttpSettings } from "../../../../proto/gen/sms/v1/routing_pb.js";
+import type { Clock } from "../../../shared/core/clock.ts";
 import { waitUntilIdle } from "../../../shared/flow/wait-until-idle.ts";
 import type { Link, LinkEvents } from "../../app/link.ts";
 import { readHttpFailure, readHttpResponse } from "../../domain/http-response.ts";
 import { fillTemplate } from "../../domain/http-template.ts";
 import type { PartOutcome } from "../../domain/message.ts";
 import { makeReceiptUrl } from "../../domain/receipt-url.ts";
+import { httpThrottleScopes } from "../../domain/throttling.ts";
 import { createHttpPoster, HttpFailure } from "./http-post.ts";
 
 /** Firewalls of some carriers refuse requests without these. */
@@ -21,14 +23,16 @@ export function createHttpLink(options: {
   readonly events: LinkEvents;
   /** Where carriers reach the receipt listener, without a slash at the end. */
   readonly receiptBase: string;
+  readonly clock: Clock;
 }): Link {
-  const { connectorId, settings, events, receiptBase } = options;
+  const { connectorId, settings, events, receiptBase, clock } = options;
   const poster = createHttpPoster({
     url: settings.url,
     method: settings.method || "POST",
     headers: { ...USUAL_HEADERS, ...settings.headers, "content-type": settings.contentType },
     timeoutMs: settings.timeoutMs,
   });
+  const scopes = httpThrottleScopes(settings.throttleScopes);
   let inFlight = 0;
   let isOpen = false;
   let lastError = "";
@@ -53,8 +57,7 @@ export function createHttpLink(options: {
 
   async function post(body: string): Promise<PartOutcome> {
     try {
-      const { status, body: answer } = await poster.post(body);
-      return readHttpResponse(status, answer, settings.idPointer);
+      return readHttpResponse(await poster.post(body), settings.idPointer, scopes, clock.now());
     } catch (error) {
       if (error instanceof HttpFailure) return readHttpFailure(error);
       return { kind: "unknown", code: "no_answer" };

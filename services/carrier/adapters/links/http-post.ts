@@ -4,7 +4,12 @@ import { Agent as AgentHttps, request as requestHttps } from "node:https";
 import { startDeadlineTimer } from "../../../shared/flow/deadline-timer.ts";
 
 /** The answer of a carrier. */
-export type HttpReply = { readonly status: number; readonly body: string };
+export type HttpReply = {
+  readonly status: number;
+  readonly body: string;
+  /** The header `retry-after`, when there is one. */
+  readonly retryAfter?: string | undefined;
+};
 
 /** A request that ended without an answer. */
 export class HttpFailure extends Error {
@@ -85,7 +90,12 @@ export function createHttpPoster(target: HttpTarget): HttpPoster {
       request.on("response", (response) => {
         isAnswered = true;
         readBody(response).then(
-          (text) => resolve({ status: response.statusCode ?? 0, body: text }),
+          (text) =>
+            resolve({
+              status: response.statusCode ?? 0,
+              body: text,
+              retryAfter: response.headers["retry-after"],
+            }),
           fail,
         );
       });

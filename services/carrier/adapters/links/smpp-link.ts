@@ -23,6 +23,7 @@ import {
   type OptionalParameters,
 } from "../../domain/optional-parameters.ts";
 import { normalizeAddress, readReceipt } from "../../domain/receipt.ts";
+import { smppThrottleScopes, type ThrottleScopes, throttled } from "../../domain/throttling.ts";
 
 /** A prepared submit_sm. */
 type SmppPayload = {
@@ -63,6 +64,7 @@ export function createSmppLink(options: {
 }): Link {
   const { connectorId, settings, events, log, clock } = options;
   const { parameters = createOptionalParameters(settings.optionalParameters) } = options;
+  const scopes = smppThrottleScopes(settings.throttleScopes);
   const forms = ID_FORMS[settings.receiptIdForm] ?? { answer: "auto", receipt: "auto" };
   let status: LinkStatus = "down";
   let lastError = "";
@@ -106,7 +108,7 @@ export function createSmppLink(options: {
    */
   function readOutcome(outcome: SubmitOutcome, hadParameters: boolean): PartOutcome {
     const isOfParameters = parameters.note(outcome, hadParameters);
-    if (!isOfParameters || outcome.kind !== "refused") return toPartOutcome(outcome);
+    if (!isOfParameters || outcome.kind !== "refused") return toPartOutcome(outcome, scopes);
     return { kind: "not_sent", code: outcome.statusName };
   }
 
@@ -270,7 +272,7 @@ function readToken(token: string): Token {
   return { messageId, index: Number(index), hasParameters: parameters === "parameters" };
 }
 
-function toPartOutcome(outcome: SubmitOutcome): PartOutcome {
+function toPartOutcome(outcome: SubmitOutcome, scopes: ThrottleScopes): PartOutcome {
   switch (outcome.kind) {
     case "accepted":
       // A placeholder id for every message would match each receipt to the newest message.
@@ -278,8 +280,11 @@ function toPartOutcome(outcome: SubmitOutcome): PartOutcome {
         kind: "accepted",
         carrierMessageId: isNoId(outcome.messageId) ? "" : outcome.messageId,
       };
-    case "refused":
+    case "refused": {
+      const scope = scopes.get(outcome.status);
+      if (scope !== undefined) return throttled(outcome.statusName, scope);
       return { kind: "refused", code: outcome.statusName, disposition: outcome.disposition };
+    }
     case "unknown":
       return { kind: "unknown", code: outcome.reason };
     case "not_sent":
