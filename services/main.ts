@@ -14,6 +14,7 @@ const SERVICES: Readonly<Record<string, () => Promise<ServiceModule>>> = {
   routing: () => import("./routing/start.ts"),
   messaging: () => import("./messaging/start.ts"),
   carrier: () => import("./carrier/start.ts"),
+  campaign: () => import("./campaign/start.ts"),
   webhook: () => import("./webhook/start.ts"),
   gateway: () => import("../gateway/start.ts"),
   "smsc-simulator": () => import("./smsc-simulator/start.ts"),

@@ -18,6 +18,7 @@ const MIGRATIONS: Readonly<Record<string, () => Promise<{ migrate(db: Db): Promi
   messaging: () => import("./messaging/migrate.ts"),
   carrier: () => import("./carrier/migrate.ts"),
   webhook: () => import("./webhook/migrate.ts"),
+  campaign: () => import("./campaign/migrate.ts"),
 };
 
 const SETTINGS = {

@@ -26,6 +26,7 @@ export const SERVICE_PROCESSES: readonly ServiceProcess[] = [
   { name: "carrier", services: ["carrier"] },
   { name: "webhook", services: ["webhook"] },
   { name: "gateway", services: ["gateway"] },
+  { name: "campaign", services: ["campaign"] },
 ];
 
 /** Has its own event loop in every layout, so that webhooks do not delay messages. */
@@ -39,7 +40,7 @@ const WEBHOOK = "webhook";
 export const PROCESS_LAYOUTS = {
   apart: SERVICE_PROCESSES,
   core: [
-    { name: "directory", services: ["tenant", "sender-id", "routing", "wallet"] },
+    { name: "directory", services: ["tenant", "sender-id", "routing", "wallet", "campaign"] },
     { name: "core", services: ["messaging", "gateway"] },
     { name: "carrier", services: ["carrier"] },
     { name: WEBHOOK, services: [WEBHOOK] },
@@ -80,6 +81,7 @@ export const GRPC_SETTINGS: Readonly<Record<string, string>> = {
   routing: "ROUTING_GRPC",
   messaging: "MESSAGING_GRPC",
   webhook: "WEBHOOK_GRPC",
+  campaign: "CAMPAIGN_GRPC",
 };
 
 /** Simulators of the outside world: the carrier's SMSC and the customer's webhook server. */

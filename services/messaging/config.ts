@@ -15,6 +15,11 @@ export const MESSAGING_SETTINGS = {
   QUEUE_TIME_MAX_MS: durationMs(14_400_000),
   /** How long an idempotency key is kept after its request. */
   IDEMPOTENCY_TTL_MS: durationMs(86_400_000, 100),
+  /**
+   * How long the key of a campaign's chunk is kept. A chunk is open only while its campaign runs and nothing can be
+   * recorded, so this is the longest outage after which no number is sent to twice.
+   */
+  CAMPAIGN_KEY_TTL_MS: durationMs(2_592_000_000, 100),
   /** The earliest a scheduled send may be due. */
   SEND_AT_MIN_MS: durationMs(60_000),
   /** The claim lease: a carrier without a heartbeat for this long is dead, and its messages become unknown. */

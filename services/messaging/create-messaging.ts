@@ -82,6 +82,7 @@ export function createMessaging(parts: MessagingParts): OpenMessaging {
     log,
     queueMs: timeouts.queueMs,
     idempotencyMs,
+    campaignKeyMs: config.CAMPAIGN_KEY_TTL_MS,
     sendAtMinMs: config.SEND_AT_MIN_MS,
     acceptQueueMax: config.ACCEPT_QUEUE_MAX,
     encoder,

@@ -10,7 +10,8 @@ export const SERVICE_ADDRESSES: Readonly<
         | "WALLET_GRPC"
         | "ROUTING_GRPC"
         | "MESSAGING_GRPC"
-        | "WEBHOOK_GRPC";
+        | "WEBHOOK_GRPC"
+        | "CAMPAIGN_GRPC";
     }
   >
 > = {
@@ -20,15 +21,17 @@ export const SERVICE_ADDRESSES: Readonly<
   "sms.v1.RoutingService": { name: "routing", setting: "ROUTING_GRPC" },
   "sms.v1.MessagingService": { name: "messaging", setting: "MESSAGING_GRPC" },
   "sms.v1.WebhookService": { name: "webhook", setting: "WEBHOOK_GRPC" },
+  "sms.v1.CampaignService": { name: "campaign", setting: "CAMPAIGN_GRPC" },
 };
 
 /** The services that each service calls; tenant, routing, webhook and the simulator call none. */
 const CALLS: Readonly<Record<string, readonly string[]>> = {
-  gateway: ["tenant", "messaging", "wallet", "sender-id", "webhook"],
+  gateway: ["tenant", "messaging", "wallet", "sender-id", "webhook", "campaign"],
   messaging: ["tenant", "sender-id", "wallet", "routing"],
   wallet: ["messaging"],
   "sender-id": ["tenant"],
   carrier: ["messaging", "routing"],
+  campaign: ["tenant", "wallet", "messaging"],
 };
 
 /** The address settings of services that these call and that run in other processes. */

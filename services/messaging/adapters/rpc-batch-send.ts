@@ -47,10 +47,12 @@ export function checkResponseSize(requests: readonly SendMessagesRequest[]): voi
   }
 }
 
+const OWN_BODIES: ReadonlySet<SendEndpoint> = new Set([SendEndpoint.BATCH, SendEndpoint.CAMPAIGN]);
+
 /** The field at fault: of a single request, the list that its caller sent. */
 function listField([only, ...others]: readonly SendMessagesRequest[]): string {
   if (only === undefined || others.length > 0) return "requests";
-  return only.endpoint === SendEndpoint.BATCH ? "messages" : "to";
+  return OWN_BODIES.has(only.endpoint) ? "messages" : "to";
 }
 
 /** `SendMany` and `SendEach`, on top of `SendMessages`. */

@@ -43,6 +43,7 @@ const ENDPOINTS: Readonly<Partial<Record<SendEndpoint, Endpoint>>> = {
   [SendEndpoint.SINGLE]: "single",
   [SendEndpoint.BULK]: "bulk",
   [SendEndpoint.BATCH]: "batch",
+  [SendEndpoint.CAMPAIGN]: "campaign",
 };
 const OUTCOMES: Readonly<Partial<Record<OutcomeKind, Outcome["kind"]>>> = {
   [OutcomeKind.ACCEPTED]: "accepted",
@@ -103,6 +104,7 @@ export function readSendRequest(
       body,
       clientReference: clientReference || undefined,
     })),
+    heldAmountMax: wire.heldAmountMax,
   };
 }
 

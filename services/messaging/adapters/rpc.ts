@@ -67,6 +67,7 @@ type CustomerMethod =
   | "sendMessages"
   | "sendMany"
   | "sendEach"
+  | "estimateSend"
   | "lookupSend"
   | "getMessage"
   | "listMessages"
@@ -99,6 +100,11 @@ function customerMethods(
     async sendMessages(wire, context) {
       checkResponseSize([wire]);
       return send(wire, context, false);
+    },
+    async estimateSend(wire) {
+      checkResponseSize([wire]);
+      const request = readSendRequest(wire, false);
+      return sendResponse(request, await sendService.estimate(request));
     },
     // Used by the gateway.
     ...createBatchSend((wire, context) => send(wire, context, true), log),
@@ -146,9 +152,9 @@ function customerMethods(
       if (answer.kind === "replay") return replayedCancel(answer.response);
       return cancelResponse(answer.result);
     },
-    async cancelCampaign({ tenantId, campaignId }) {
+    async cancelCampaign({ tenantId, campaignId, openOnly }) {
       const campaign = readNamedCampaign(campaignId);
-      const { cancelled, unchanged } = await cancels.cancelCampaign(tenantId, campaign);
+      const { cancelled, unchanged } = await cancels.cancelCampaign(tenantId, campaign, openOnly);
       return { cancelled: BigInt(cancelled), unchanged: BigInt(unchanged) };
     },
   };

@@ -4,9 +4,14 @@
  */
 import { AppError } from "../../shared/core/errors.ts";
 import { INT64_MAX } from "../../shared/core/money.ts";
-import { type Draft, draftSend } from "../domain/build-messages.ts";
+import { type Draft, type DraftFacts, draftSend, estimateSend } from "../domain/build-messages.ts";
 import { currentRoute } from "../domain/message.ts";
-import { checkRecipientCount, checkRequest, type SendRequest } from "../domain/send-request.ts";
+import {
+  checkRecipientCount,
+  checkRequest,
+  type SendRequest,
+  validationError,
+} from "../domain/send-request.ts";
 import { type CommitParts, createSendCommitter } from "./commit-sends.ts";
 import { type Idempotency, sendScope } from "./idempotency.ts";
 import type { InflightSends } from "./inflight-sends.ts";
@@ -34,6 +39,8 @@ export type SendServiceParts = CommitParts & {
   readonly inflight: Pick<InflightSends, "begin">;
   readonly queueMs: number;
   readonly idempotencyMs: number;
+  /** How long the key of a campaign's chunk is kept. */
+  readonly campaignKeyMs: number;
   readonly sendAtMinMs: number;
   readonly encoder: Pick<ResponseEncoder, "send">;
   readonly trace: Pick<CallTrace, "recorded">;
@@ -46,6 +53,8 @@ export type SendService = {
    * it gave up must not take effect (this process may have been paused meanwhile).
    */
   send(request: SendRequest, isGivenUp?: () => boolean): Promise<SendAnswer>;
+  /** What a send would hold and store now; holds and stores nothing. */
+  estimate(request: SendRequest): Promise<Draft>;
   close(): Promise<void>;
 };
 
@@ -55,11 +64,8 @@ export function createSendService(parts: SendServiceParts): SendService {
   const { services, clock } = parts;
   const committer = createSendCommitter(parts);
 
-  async function accept(
-    request: SendRequest,
-    replaces: string | undefined,
-    isGivenUp: () => boolean,
-  ): Promise<Draft> {
+  /** Checks a request and its tenant; returns what its draft depends on. */
+  async function readFacts(request: SendRequest): Promise<Omit<DraftFacts, "nowMs">> {
     checkRequest(request, clock.now(), parts.sendAtMinMs);
     const tenant = await services.tenant(request.tenantId);
     if (tenant === undefined) throw new AppError("not_found", "There is no such tenant.");
@@ -67,20 +73,29 @@ export function createSendService(parts: SendServiceParts): SendService {
     checkMaySend(tenant);
     const sender = await services.usableSender(request.tenantId, request.from);
     if (sender === undefined) throw unusableSender();
+    return {
+      sender,
+      plan: tenant.plan,
+      currency: tenant.currency,
+      redact: tenant.redactBodies,
+      table: services.routeTable(),
+      queueMs: parts.queueMs,
+      random: Math.random,
+      trace: parts.trace.recorded(),
+    };
+  }
+
+  async function accept(
+    request: SendRequest,
+    replaces: string | undefined,
+    isGivenUp: () => boolean,
+  ): Promise<Draft> {
+    const facts = await readFacts(request);
     const nowMs = clock.now();
     const endSend = parts.inflight.begin(request.tenantId, nowMs);
     try {
-      const draft = draftSend(request, {
-        sender,
-        plan: tenant.plan,
-        currency: tenant.currency,
-        redact: tenant.redactBodies,
-        table: services.routeTable(),
-        nowMs,
-        queueMs: parts.queueMs,
-        random: Math.random,
-        trace: parts.trace.recorded(),
-      });
+      const draft = draftSend(request, { ...facts, nowMs });
+      checkHeldAmount(request, draft);
       await store(request, draft, replaces, isGivenUp);
       return draft;
     } finally {
@@ -118,8 +133,16 @@ export function createSendService(parts: SendServiceParts): SendService {
         accept(request, replaces, isGivenUp),
       );
     },
+    estimate: async (request) =>
+      estimateSend(request, { ...(await readFacts(request)), nowMs: clock.now() }),
     close: () => committer.close(),
   };
+}
+
+function checkHeldAmount({ heldAmountMax }: SendRequest, { heldAmount }: Draft): void {
+  if (heldAmountMax === undefined || heldAmount <= heldAmountMax) return;
+  const message = "The send would hold more than this.";
+  throw validationError([{ field: "held_amount_max", code: "too_low", message }]);
 }
 
 function checkMaySend(tenant: TenantFacts): void {
@@ -179,7 +202,7 @@ function toRecord(
     key: key === undefined ? undefined : sendScope(request, key),
     fingerprint: request.fingerprint,
     response: key === undefined ? NO_BYTES : parts.encoder.send(request, draft),
-    keepMs: parts.idempotencyMs,
+    keepMs: request.endpoint === "campaign" ? parts.campaignKeyMs : parts.idempotencyMs,
     replaces,
   };
 }

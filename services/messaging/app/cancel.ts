@@ -26,14 +26,19 @@ export type Cancels = {
    * before the write, as for a send (`accept.ts`).
    */
   cancel(request: CancelRequest, isGivenUp?: () => boolean): Promise<KeyedAnswer<Message>>;
-  /** Returns the number of cancelled messages, and of those past cancelling. */
+  /**
+   * Returns the number of cancelled messages, and of those past cancelling. With `openOnly`, reads only messages that
+   * are scheduled or queued.
+   */
   cancelCampaign(
     tenantId: string,
     campaignId: string,
+    openOnly: boolean,
   ): Promise<{ cancelled: number; unchanged: number }>;
 };
 
 const PAGE = 500;
+const OPEN = ["scheduled", "queued"] as const;
 
 export function createCancels(options: {
   readonly changes: Changes;
@@ -85,12 +90,13 @@ export function createCancels(options: {
         })),
       );
     },
-    async cancelCampaign(tenantId, campaignId) {
+    async cancelCampaign(tenantId, campaignId, openOnly) {
+      const statuses = openOnly ? OPEN : undefined;
       let cancelled = 0;
       let unchanged = 0;
       let afterId = "";
       for (;;) {
-        const ids = await store.findCampaign(tenantId, campaignId, afterId, PAGE);
+        const ids = await store.findCampaign(tenantId, campaignId, { afterId, statuses }, PAGE);
         const decisions = await Promise.all(
           ids.map((id) => changes.change(id, cancelWithCampaign)),
         );

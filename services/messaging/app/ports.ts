@@ -184,11 +184,11 @@ export type MessageStore = {
   ): Promise<number | undefined>;
   /** Due messages, longest overdue first, optionally only of these statuses. */
   findDue(nowMs: number, limit: number, statuses?: readonly MessageStatus[]): Promise<DueMessage[]>;
-  /** Message ids of a campaign after an id, in order. */
+  /** Message ids of a campaign after an id, in order, optionally only of these statuses. */
   findCampaign(
     tenantId: string,
     campaignId: string,
-    afterId: string,
+    page: { readonly afterId: string; readonly statuses: readonly MessageStatus[] | undefined },
     limit: number,
   ): Promise<string[]>;
   /** Deletes a limited number of messages created before an instant; returns how many. */

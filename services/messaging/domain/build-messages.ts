@@ -13,6 +13,7 @@ import { type ReasonCode, reasonFor } from "./failure-reasons.ts";
 import type { FrozenRoute, Message } from "./message.ts";
 import { TEST_CONNECTOR } from "./queue-transitions.ts";
 import {
+  hasOwnBodies,
   type RequestedRecipient,
   recipientField,
   type SendRequest,
@@ -94,8 +95,23 @@ export function draftSend(request: SendRequest, facts: DraftFacts): Draft {
   };
 }
 
+/** What a send would hold and store now; also when no recipient passes. Its messages have no ids. */
+export function estimateSend(request: SendRequest, facts: DraftFacts): Draft {
+  const checked = checkRecipients(request, facts);
+  const passing = checked.filter(({ refusal }) => refusal === undefined);
+  const made = { id: "", createdMs: facts.nowMs, reservationId: undefined };
+  return {
+    sendId: "",
+    reservationId: undefined,
+    messages: checked.map((recipient) => toMessage(request, facts, recipient, made)),
+    accepted: passing.length,
+    segments: passing.reduce((sum, { text }) => sum + text.segments, 0),
+    heldAmount: passing.reduce((sum, recipient) => sum + recipient.heldAmount, 0n),
+  };
+}
+
 function checkRecipients(request: SendRequest, facts: DraftFacts): CheckedRecipient[] {
-  const shared = request.endpoint === "batch" ? undefined : describeText(request.body);
+  const shared = hasOwnBodies(request.endpoint) ? undefined : describeText(request.body);
   const seen = new Set<string>();
   return request.recipients.map((recipient) => {
     const body = shared === undefined ? (recipient.body ?? "") : request.body;
@@ -111,8 +127,9 @@ function checkRecipient(
   { body, text }: { body: string; text: TextDescription },
   seen: Set<string>,
 ): CheckedRecipient {
-  const clientReference =
-    request.endpoint === "batch" ? recipient.clientReference : request.clientReference;
+  const clientReference = hasOwnBodies(request.endpoint)
+    ? recipient.clientReference
+    : request.clientReference;
   const refuse = (to: string, refusal: ReasonCode): CheckedRecipient => ({
     to,
     body,

@@ -6,7 +6,12 @@ import { describeText, hasLoneSurrogate } from "../../shared/core/segments.ts";
 import type { MessageMode } from "./message.ts";
 
 /** The endpoint of a send: idempotency keys belong to it, and single sends have another response. */
-export type SendEndpoint = "single" | "bulk" | "batch";
+export type SendEndpoint = "single" | "bulk" | "batch" | "campaign";
+
+/** True when each recipient has a body of its own. */
+export function hasOwnBodies(endpoint: SendEndpoint): boolean {
+  return endpoint === "batch" || endpoint === "campaign";
+}
 
 /** One submitted recipient; batches use the optional fields. */
 export type RequestedRecipient = {
@@ -33,6 +38,8 @@ export type SendRequest = {
   /** The gateway has checked `sendAtMs`; otherwise it is as its caller wrote it. */
   readonly isCheckedAtGateway: boolean;
   readonly recipients: readonly RequestedRecipient[];
+  /** The most that it may hold, in 1/10,000 of the currency unit. */
+  readonly heldAmountMax?: bigint | undefined;
 };
 
 /** `docs/contract.md#scheduling`. */
@@ -73,7 +80,7 @@ export function checkRequest(request: SendRequest, nowMs: number, sendAtMinMs: n
     add("campaign_id", "required", "A campaign's message names its campaign.");
   }
   checkReference(request.clientReference, "client_reference", add);
-  if (request.endpoint !== "batch") {
+  if (!hasOwnBodies(request.endpoint)) {
     checkBody(request.body, "body", add);
     if (describeText(request.body).segments > SEGMENTS_MAX) {
       add("body", "body_too_long", `A body has at most ${SEGMENTS_MAX} segments.`);
@@ -102,7 +109,7 @@ export function validationError(fields: readonly FieldError[]): AppError {
 export function checkRecipientCount(request: SendRequest, bulkMax: number): void {
   const max = request.endpoint === "bulk" && bulkMax > 0 ? bulkMax : BULK_DEFAULT;
   if (request.recipients.length <= max) return;
-  const field = request.endpoint === "batch" ? "messages" : "to";
+  const field = hasOwnBodies(request.endpoint) ? "messages" : "to";
   throw validationError([{ field, code: "too_many", message: `At most ${max} recipients.` }]);
 }
 
@@ -118,7 +125,7 @@ function checkRecipients(request: SendRequest, add: Add): void {
   const { endpoint, recipients } = request;
   const count = recipients.length;
   if (count === 0) {
-    add(endpoint === "batch" ? "messages" : "to", "too_few", "At least one recipient is needed.");
+    add(hasOwnBodies(endpoint) ? "messages" : "to", "too_few", "At least one recipient is needed.");
   } else if (endpoint === "single" && count > 1) {
     add("to", "too_many", "A single send has one recipient.");
   }
@@ -128,7 +135,7 @@ function checkRecipients(request: SendRequest, add: Add): void {
       const field = recipientField(endpoint, index, "to");
       add(field, "too_long", `A recipient has at most ${RECIPIENT_CHARS_MAX} characters.`);
     }
-    if (endpoint !== "batch") return;
+    if (!hasOwnBodies(endpoint)) return;
     checkBody(body ?? "", `messages[${index}].body`, add);
     checkReference(clientReference, `messages[${index}].client_reference`, add);
   });

@@ -121,7 +121,7 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: EventOut
         status,
       }));
     },
-    findCampaign: (tenantId, campaignId, afterId, limit) =>
+    findCampaign: (tenantId, campaignId, { afterId, statuses }, limit) =>
       ids(
         {
           tenant_id: tenantId,
@@ -129,7 +129,7 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: EventOut
           search: SEARCH.campaign(campaignId),
           // With every value listed, the index returns ids in order and a page reads no more than its size.
           source: { $in: [...MESSAGE_SOURCES] },
-          status: { $in: [...MESSAGE_STATUSES] },
+          status: { $in: [...(statuses ?? MESSAGE_STATUSES)] },
           _id: { $gt: afterId },
         },
         { _id: 1 },

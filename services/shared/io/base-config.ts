@@ -65,4 +65,5 @@ export const ADDRESS_SETTINGS = {
   ROUTING_GRPC: list(text(), []),
   MESSAGING_GRPC: list(text(), []),
   WEBHOOK_GRPC: list(text(), []),
+  CAMPAIGN_GRPC: list(text(), []),
 } as const satisfies Schema;

@@ -326,11 +326,18 @@ export declare type SendMessagesRequest = Message$1<"sms.v1.SendMessagesRequest"
   sendAtMs: bigint;
 
   /**
-   * Exactly one in SINGLE, 1 to the tenant's bulk_max in BULK, 1 to 1,000 in BATCH.
+   * Exactly one in SINGLE, 1 to the tenant's bulk_max in BULK, 1 to 1,000 in BATCH and CAMPAIGN.
    *
    * @generated from field: repeated sms.v1.Recipient recipients = 13;
    */
   recipients: Recipient[];
+
+  /**
+   * If set, a send that would hold more is refused: INVALID_ARGUMENT with the field held_amount_max.
+   *
+   * @generated from field: optional int64 held_amount_max = 14;
+   */
+  heldAmountMax?: bigint | undefined;
 };
 
 /**
@@ -973,6 +980,14 @@ export declare type CancelCampaignRequest = Message$1<"sms.v1.CancelCampaignRequ
    * @generated from field: string campaign_id = 2;
    */
   campaignId: string;
+
+  /**
+   * Reads only messages that can still be cancelled, however many others the campaign has; `unchanged` then counts
+   * those that were sent meanwhile.
+   *
+   * @generated from field: bool open_only = 3;
+   */
+  openOnly: boolean;
 };
 
 /**
@@ -2032,6 +2047,14 @@ export enum SendEndpoint {
    * @generated from enum value: SEND_ENDPOINT_BATCH = 3;
    */
   BATCH = 3,
+
+  /**
+   * Chunks of campaigns: as BATCH, with keys of their own that no customer's request reaches. The keys are kept as long
+   * as a campaign may be open (CAMPAIGN_KEY_TTL_MS).
+   *
+   * @generated from enum value: SEND_ENDPOINT_CAMPAIGN = 4;
+   */
+  CAMPAIGN = 4,
 }
 
 /**
@@ -2166,6 +2189,17 @@ export declare const MessagingService: GenService<{
     methodKind: "server_streaming";
     input: typeof SendManyRequestSchema;
     output: typeof SendEachResponseSchema;
+  },
+  /**
+   * What SendMessages would answer, without a key: every recipient is checked and priced, nothing is held or stored.
+   * Entries have no ids. A recipient that fails is REJECTED, also when none passes.
+   *
+   * @generated from rpc sms.v1.MessagingService.EstimateSend
+   */
+  estimateSend: {
+    methodKind: "unary";
+    input: typeof SendMessagesRequestSchema;
+    output: typeof SendMessagesResponseSchema;
   },
   /**
    * Returns the stored first response of an idempotency key, if any, and sends nothing.

@@ -1,0 +1,136 @@
+/** Client of messaging: chunks, estimates, test sends, and taking back what waits. */
+import type { Client } from "@connectrpc/connect";
+import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
+import {
+  MessageSource,
+  MessageStatus,
+  type MessagingService,
+  SendEndpoint,
+  type SendEntry,
+} from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { fingerprint } from "../../shared/core/canonical-json.ts";
+import { AppError, type ErrorCode } from "../../shared/core/errors.ts";
+import { idTimeMs } from "../../shared/core/ids.ts";
+import { rpcAnswer } from "../../shared/rpc/call.ts";
+import type { ChunkAnswer, ChunkRequest, Messaging, Personal } from "../app/ports.ts";
+import type { Campaign, PauseReason } from "../domain/campaign.ts";
+import type { FeedResult, RowError } from "../domain/row.ts";
+
+/** Deadline of a send or an estimate of many rows. */
+const SEND_MS = 20_000;
+/** A cancel goes through the queue of a campaign. */
+const CANCEL_MS = 30_000;
+
+/** Refusals of a chunk that pause its campaign. */
+const PAUSES: Readonly<Partial<Record<ErrorCode, PauseReason>>> = {
+  insufficient_balance: "insufficient_balance",
+  sender_id_not_approved: "sender_id_not_approved",
+  tenant_suspended: "tenant_suspended",
+  email_not_verified: "tenant_suspended",
+  not_found: "tenant_suspended",
+};
+
+export function createMessagingClient(client: Client<typeof MessagingService>): Messaging {
+  return {
+    async send(request): Promise<ChunkAnswer> {
+      try {
+        const call = client.sendMessages(chunkToProto(request), { timeoutMs: SEND_MS });
+        return { kind: "accepted", results: (await rpcAnswer(call)).entries.map(toResult) };
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        const reason = PAUSES[error.code];
+        if (reason !== undefined) return { kind: "pause", reason };
+        if (error.code === "validation_error") return { kind: "refused" };
+        throw error;
+      }
+    },
+    async close(request) {
+      const { response } = await rpcAnswer(
+        client.lookupSend(
+          {
+            tenantId: request.campaign.tenantId,
+            endpoint: SendEndpoint.CAMPAIGN,
+            idempotencyKey: request.key,
+            fingerprint: fingerprintOf(request.campaign, request.recipients),
+            beforeRefusal: true,
+          },
+          { timeoutMs: SEND_MS },
+        ),
+      );
+      return response?.entries.map(toResult);
+    },
+    async estimate(campaign, recipients) {
+      const call = client.estimateSend(toProto(campaign, recipients), { timeoutMs: SEND_MS });
+      const { entries } = await rpcAnswer(call);
+      return entries.map((entry) => ({
+        error: errorOf(entry),
+        segments: entry.segments,
+        held: entry.heldAmount,
+      }));
+    },
+    async cancelWaiting({ tenantId, id }) {
+      const request = { tenantId, campaignId: id, openOnly: true };
+      const call = client.cancelCampaign(request, { timeoutMs: CANCEL_MS });
+      return Number((await rpcAnswer(call)).cancelled);
+    },
+    async sendTest(campaign, recipients, keyed) {
+      const request = {
+        ...toProto(campaign, recipients),
+        source: MessageSource.TEST_SEND,
+        campaignId: "",
+        ...(keyed.key === "" ? {} : { idempotencyKey: keyed.key, fingerprint: keyed.fingerprint }),
+      };
+      const answer = await rpcAnswer(client.sendMessages(request, { timeoutMs: SEND_MS }));
+      return { results: answer.entries.map(toResult), replayed: answer.replayed };
+    },
+  };
+}
+
+function chunkToProto({ campaign, key, heldMax, recipients }: ChunkRequest) {
+  return {
+    ...toProto(campaign, recipients),
+    idempotencyKey: key,
+    fingerprint: fingerprintOf(campaign, recipients),
+    ...(heldMax === undefined ? {} : { heldAmountMax: heldMax }),
+  };
+}
+
+function toProto(campaign: Campaign, recipients: readonly Personal[]) {
+  return {
+    tenantId: campaign.tenantId,
+    mode: campaign.mode === "test" ? Mode.TEST : Mode.LIVE,
+    source: MessageSource.CAMPAIGN,
+    campaignId: campaign.id,
+    endpoint: SendEndpoint.CAMPAIGN,
+    from: campaign.content.from,
+    recipients: recipients.map(({ to, body, clientReference }) => ({
+      to,
+      body,
+      clientReference: clientReference ?? "",
+    })),
+  };
+}
+
+/** The same rows have the same fingerprint, whatever process repeats them. */
+function fingerprintOf(campaign: Campaign, recipients: readonly Personal[]): Uint8Array {
+  return fingerprint(campaign.id, campaign.mode, campaign.content.from, recipients);
+}
+
+function toResult(entry: SendEntry): FeedResult {
+  const error = errorOf(entry);
+  if (error !== undefined) return { kind: "rejected", error };
+  return {
+    kind: "queued",
+    messageId: entry.id,
+    held: entry.heldAmount,
+    atMs: idTimeMs(entry.id),
+  };
+}
+
+function errorOf({ status, error }: SendEntry): RowError | undefined {
+  if (status !== MessageStatus.REJECTED) return undefined;
+  return {
+    code: error?.code ?? "rejected",
+    message: error?.message ?? "The recipient was refused.",
+  };
+}

@@ -1,0 +1,105 @@
+/**
+ * Start, pause, resume and cancel. The change of state and its event commit first. A pause or a cancel then takes back
+ * what waits, and answers when nothing new can be queued; after a crash in between the feeder takes back the rest.
+ */
+import type { Clock } from "../../shared/core/clock.ts";
+import { AppError } from "../../shared/core/errors.ts";
+import { formatAmount } from "../../shared/core/money.ts";
+import { retry } from "../../shared/flow/retry.ts";
+import { type Action, type Campaign, transition } from "../domain/campaign.ts";
+import { totalOf } from "../domain/progress.ts";
+import { notFound, refuse } from "./campaigns.ts";
+import type { Chunks } from "./chunks.ts";
+import { checkCovered, type EstimateParts, estimate } from "./estimate.ts";
+import type { CampaignStore, Messaging, Scope } from "./ports.ts";
+
+export type StateParts = EstimateParts & {
+  readonly store: CampaignStore;
+  readonly messaging: Pick<Messaging, "estimate" | "cancelWaiting">;
+  readonly chunks: Pick<Chunks, "close">;
+  readonly clock: Clock;
+  /** Called when the feeder has something to do. */
+  readonly nudge: () => void;
+};
+
+export type StateChanges = ReturnType<typeof createStateChanges>;
+
+/** A chunk that is being accepted is closed when it is done; a send takes no longer. */
+const CLOSE_MAX_MS = 20_000;
+
+export function createStateChanges(parts: StateParts) {
+  const { store, messaging, chunks, clock } = parts;
+
+  async function find(scope: Scope, id: string): Promise<Campaign> {
+    const campaign = await store.find(scope, id);
+    if (campaign === undefined) throw notFound();
+    return campaign;
+  }
+
+  /** Applies an action; a repeat changes nothing. */
+  async function apply(scope: Scope, id: string, action: Action): Promise<Campaign> {
+    await find(scope, id);
+    const changed = await store.transact<Campaign>(id, async ({ campaign }) => {
+      const done = transition(campaign, action, clock.now());
+      return { result: done?.campaign ?? campaign, transition: done };
+    });
+    if (changed === undefined) throw notFound();
+    return changed;
+  }
+
+  /** Closes the open chunk, then cancels what waits in messaging. Nothing is queued after it. */
+  async function takeBack(campaign: Campaign): Promise<void> {
+    await retry(
+      async () => {
+        const now = await find({ tenantId: undefined, mode: undefined }, campaign.id);
+        if (now.openChunk !== undefined && now.status !== "running") await chunks.close(now);
+      },
+      { baseMs: 50, capMs: 500, limitMs: CLOSE_MAX_MS, isRetryable },
+    );
+    await messaging.cancelWaiting(campaign);
+  }
+
+  return {
+    /** Errors: `insufficient_balance`, `sender_id_not_approved`, `validation_error` without rows, and those of `apply`. */
+    async start(scope: Scope, id: string): Promise<Campaign> {
+      const draft = await find(scope, id);
+      if (draft.status === "draft") {
+        if (totalOf(draft.progress) === 0) refuse([NO_ROWS]);
+        checkCovered(await estimate(parts, draft), formatAmount);
+      }
+      const started = await apply(scope, id, { kind: "start" });
+      parts.nudge();
+      return started;
+    },
+    async pause(scope: Scope, id: string): Promise<Campaign> {
+      const paused = await apply(scope, id, { kind: "pause", reason: "customer" });
+      await takeBack(paused);
+      parts.nudge();
+      return find(scope, id);
+    },
+    async resume(scope: Scope, id: string): Promise<Campaign> {
+      const resumed = await apply(scope, id, { kind: "resume" });
+      parts.nudge();
+      return resumed;
+    },
+    async cancel(scope: Scope, id: string): Promise<Campaign> {
+      const cancelled = await apply(scope, id, { kind: "cancel" });
+      if (cancelled.startedAtMs !== undefined) await takeBack(cancelled);
+      parts.nudge();
+      return find(scope, id);
+    },
+    apply,
+  };
+}
+
+const NO_ROWS = {
+  field: "recipients",
+  code: "too_few",
+  message: "Add at least one recipient before the start.",
+};
+
+function isRetryable(error: unknown): boolean {
+  return (
+    error instanceof AppError && (error.code === "conflict" || error.code === "service_unavailable")
+  );
+}

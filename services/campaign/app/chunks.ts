@@ -1,0 +1,231 @@
+/**
+ * Chunks: the rows that one request queues. A chunk is stored, with its campaign's `openChunk`, before it is sent, so
+ * whatever dies, the same rows are repeated under the same key, and messaging answers them once:
+ *
+ * - Before the request: the chunk is sent by the next process that leases the campaign.
+ * - After the request, the answer is lost: the repeat gets the stored answer.
+ * - After the answer, before it is recorded: the same.
+ *
+ * A chunk that must not be queued any more (a pause, a cancel) is closed: messaging answers what it has queued, or
+ * refuses its key from then on.
+ */
+import type { Clock } from "../../shared/core/clock.ts";
+import {
+  type Campaign,
+  isFinished,
+  type PauseReason,
+  type Transition,
+  transition,
+} from "../domain/campaign.ts";
+import { budgetLeft, nextFeedAt } from "../domain/pacing.ts";
+import { countChanges } from "../domain/progress.ts";
+import { applyFeedResult, type FeedResult, type Row } from "../domain/row.ts";
+import { personalise, templateOf } from "./personal.ts";
+import type {
+  CampaignStore,
+  CampaignTransaction,
+  Chunk,
+  ChunkRequest,
+  Messaging,
+  Personal,
+  Work,
+} from "./ports.ts";
+
+export type ChunkParts = {
+  readonly store: CampaignStore;
+  readonly messaging: Pick<Messaging, "send" | "close" | "estimate">;
+  readonly clock: Clock;
+};
+
+/** The result of a step. `idle`: nothing can be fed now. */
+export type Step = "fed" | "idle";
+
+export type Chunks = ReturnType<typeof createChunks>;
+
+export function createChunks({ store, messaging, clock }: ChunkParts) {
+  /** Chooses and stores the next chunk of a running campaign; undefined when nothing can be fed now. */
+  async function open(campaignId: string, sizeOf: (campaign: Campaign) => number) {
+    const budgeted = await priceWithinBudget(campaignId, sizeOf);
+    return store.transact<Chunk | undefined>(campaignId, async (tx) => {
+      const { campaign } = tx;
+      if (campaign.status !== "running" || campaign.openChunk !== undefined)
+        return { result: undefined };
+      if (isFinished(campaign)) return finish(campaign, clock.now());
+      const size = Math.min(sizeOf(campaign), budgeted?.size ?? Number.POSITIVE_INFINITY);
+      if (size <= 0) return budgeted === undefined ? { result: undefined } : outOfBudget(campaign);
+      return choose(tx, size, budgeted?.heldMax);
+    });
+  }
+
+  async function choose(
+    tx: CampaignTransaction,
+    size: number,
+    heldMax: bigint | undefined,
+  ): Promise<Work<Chunk | undefined>> {
+    const { campaign } = tx;
+    const template = templateOf(campaign);
+    const rows = await tx.firstWaiting(size);
+    const refused: { before: Row; after: Row }[] = [];
+    const indexes: number[] = [];
+    for (const row of rows) {
+      const text = personalise(campaign, template, row);
+      if ("error" in text) {
+        refused.push({ before: row, after: { ...row, status: "rejected", error: text.error } });
+      } else indexes.push(row.index);
+    }
+    await tx.saveRows(refused.map(({ after }) => after));
+    const nowMs = clock.now();
+    const progress = countChanges(campaign.progress, refused);
+    const next = { ...campaign, progress, updatedAtMs: nowMs };
+    if (indexes.length === 0) return finishOr(next, nowMs, undefined);
+    const number = campaign.nextChunk;
+    const chunk = { campaignId: campaign.id, number, indexes, heldMax };
+    await tx.insertChunk(chunk);
+    return {
+      result: chunk,
+      campaign: {
+        ...next,
+        openChunk: number,
+        openChunkMax: heldMax ?? 0n,
+        nextChunk: number + 1,
+        nextFeedAtMs: nextFeedAt(campaign, indexes.length, nowMs),
+      },
+    };
+  }
+
+  /**
+   * With a budget, prices the next rows and counts those that it covers. The prices may change before the chunk is
+   * accepted, so messaging is told the most that the chunk may hold.
+   */
+  async function priceWithinBudget(campaignId: string, sizeOf: (campaign: Campaign) => number) {
+    const campaign = await store.find({ tenantId: undefined, mode: undefined }, campaignId);
+    if (campaign?.content.budget === undefined || campaign.status !== "running") return undefined;
+    const left = budgetLeft(campaign) ?? 0n;
+    const size = sizeOf(campaign);
+    if (size <= 0) return undefined;
+    const filter = { campaignId, statuses: ["waiting" as const], afterIndex: -1, limit: size };
+    const rows = await store.rows(filter);
+    const template = templateOf(campaign);
+    const texts = rows.map((row) => personalise(campaign, template, row));
+    const personal = texts.filter((text): text is Personal => !("error" in text));
+    const prices = personal.length === 0 ? [] : await messaging.estimate(campaign, personal);
+    let heldMax = 0n;
+    let covered = 0;
+    let priced = 0;
+    for (const text of texts) {
+      const held = "error" in text ? 0n : (prices[priced++]?.held ?? 0n);
+      if (heldMax + held > left) break;
+      heldMax += held;
+      covered += 1;
+    }
+    return { size: covered, heldMax };
+  }
+
+  /** The budget does not cover the next row: pause once no hold can become cheaper. */
+  function outOfBudget(campaign: Campaign): Work<undefined> {
+    if (campaign.progress.waiting === 0 || campaign.progress.queued > 0)
+      return { result: undefined };
+    const action = { kind: "pause", reason: "budget_reached" } as const;
+    return { result: undefined, transition: transition(campaign, action, clock.now()) };
+  }
+
+  /** Sends the open chunk, for the first time or again, and records the answer. */
+  async function send(campaign: Campaign): Promise<void> {
+    const request = await requestOf(campaign);
+    if (request === undefined) return;
+    const answer = await messaging.send(request.request);
+    if (answer.kind === "accepted") return record(request.chunk, answer.results);
+    if (answer.kind === "pause") return giveUp(request.chunk, answer.reason);
+    return recordVerdicts(campaign, request);
+  }
+
+  /** Nobody passed: each row gets its own verdict. A row that passes now waits for its next chunk. */
+  async function recordVerdicts(
+    campaign: Campaign,
+    { chunk, request }: { chunk: Chunk; request: ChunkRequest },
+  ): Promise<void> {
+    const estimated = await messaging.estimate(campaign, request.recipients);
+    const results = estimated.map(({ error }): FeedResult | undefined =>
+      error === undefined ? undefined : { kind: "rejected", error },
+    );
+    // Prices or routes changed in between; the rows wait for a chunk that is priced anew. Otherwise it is not clear
+    // what messaging refuses, and the caller waits before it tries again.
+    const isExplained = chunk.heldMax !== undefined || results.some((one) => one !== undefined);
+    if (!isExplained) throw new Error("messaging refuses a chunk whose rows all pass");
+    return record(chunk, results);
+  }
+
+  /** Closes the open chunk of a campaign that feeds no more. */
+  async function close(campaign: Campaign): Promise<void> {
+    const request = await requestOf(campaign);
+    if (request === undefined) return;
+    const results = await messaging.close(request.request);
+    if (results === undefined) await giveUp(request.chunk, undefined);
+    else await record(request.chunk, results);
+  }
+
+  async function requestOf(campaign: Campaign) {
+    const { openChunk } = campaign;
+    if (openChunk === undefined) return undefined;
+    const chunk = await store.chunk(campaign.id, openChunk);
+    if (chunk === undefined) throw new Error(`chunk ${openChunk} of ${campaign.id} is missing`);
+    const template = templateOf(campaign);
+    const rows = await store.transact(campaign.id, async (tx) => ({
+      result: await tx.rowsByIndex(chunk.indexes),
+    }));
+    const recipients = (rows ?? []).map((row) => personalise(campaign, template, row));
+    const request = {
+      campaign,
+      key: `${campaign.id}-${chunk.number}`,
+      heldMax: chunk.heldMax,
+      recipients: recipients.filter((text): text is Personal => !("error" in text)),
+    };
+    return { chunk, request };
+  }
+
+  /** Records one result for each row of the chunk, once; an undefined result leaves its row as it is. */
+  async function record(chunk: Chunk, results: readonly (FeedResult | undefined)[]): Promise<void> {
+    await store.transact(chunk.campaignId, async (tx) => {
+      const { campaign } = tx;
+      if (campaign.openChunk !== chunk.number) return { result: undefined };
+      const rows = await tx.rowsByIndex(chunk.indexes);
+      const changes = rows.flatMap((before, at) => {
+        const result = results[at];
+        const after = result === undefined ? undefined : applyFeedResult(before, result);
+        return after === undefined ? [] : [{ before, after }];
+      });
+      await tx.saveRows(changes.map(({ after }) => after));
+      const progress = countChanges(campaign.progress, changes);
+      return finishOr({ ...withoutChunk(campaign), progress }, clock.now(), undefined);
+    });
+  }
+
+  /** Nothing of the chunk was queued: its rows wait. With a reason, the campaign is paused. */
+  async function giveUp(chunk: Chunk, reason: PauseReason | undefined): Promise<void> {
+    await store.transact(chunk.campaignId, async ({ campaign }) => {
+      if (campaign.openChunk !== chunk.number) return { result: undefined };
+      const free = withoutChunk(campaign);
+      if (reason === undefined || free.status !== "running")
+        return { result: undefined, campaign: free };
+      const paused = transition(free, { kind: "pause", reason }, clock.now());
+      return { result: undefined, campaign: paused?.campaign ?? free, transition: paused };
+    });
+  }
+
+  return { open, send, close };
+}
+
+function withoutChunk(campaign: Campaign): Campaign {
+  return { ...campaign, openChunk: undefined, openChunkMax: 0n };
+}
+
+function finish(campaign: Campaign, nowMs: number): Work<undefined> {
+  const done: Transition | undefined = transition(campaign, { kind: "complete" }, nowMs);
+  return { result: undefined, transition: done };
+}
+
+/** The campaign as it is, or completed when nothing is left to do. */
+export function finishOr<T>(campaign: Campaign, nowMs: number, result: T): Work<T | undefined> {
+  if (isFinished(campaign)) return finish(campaign, nowMs);
+  return { result, campaign };
+}

@@ -1,0 +1,149 @@
+/**
+ * Feeds campaigns, one step each in turn, so that campaigns and tenants share. A lease keeps two processes from the
+ * same work; what keeps it right is that every step is a transaction on the campaign.
+ */
+import type { Clock } from "../../shared/core/clock.ts";
+import type { Logger } from "../../shared/core/logger.ts";
+import { backoffMs } from "../../shared/flow/backoff.ts";
+import { type Loop, startLoop } from "../../shared/flow/periodic.ts";
+import { type Campaign, isOpen } from "../domain/campaign.ts";
+import { chunkSize, queueAheadMax } from "../domain/pacing.ts";
+import { countChanges, type Progress } from "../domain/progress.ts";
+import { cancelWaiting } from "../domain/row.ts";
+import type { Chunks } from "./chunks.ts";
+import type { CampaignStore, Messaging } from "./ports.ts";
+
+export type FeederParts = {
+  readonly store: CampaignStore;
+  readonly messaging: Pick<Messaging, "cancelWaiting">;
+  readonly chunks: Chunks;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Names this process in leases. */
+  readonly owner: string;
+  readonly leaseMs: number;
+  readonly onChunk: (rows: number) => void;
+};
+
+/** Between two looks for work. A chunk that was fed is followed by the next one at once. */
+const INTERVAL_MS = 200;
+/** Campaigns of one process at once; others wait for a lease. */
+const CAMPAIGNS_MAX = 100;
+const STEPS_AT_ONCE = 4;
+const BACKOFF_MS = { base: 100, cap: 5000 };
+/** How far back the rate is measured at which messages leave the queue. */
+const RATE_WINDOW_MS = 5000;
+/** Rows that one transaction ends. */
+const END_STEP = 1000;
+
+/** What this process remembers of a campaign; losing it costs time only. */
+type Memory = {
+  failures: number;
+  retryAtMs: number;
+  samples: { readonly atMs: number; readonly left: number }[];
+};
+
+/** Starts the feeder. */
+export function startFeeder(parts: FeederParts): Loop {
+  const { store, clock, log, owner } = parts;
+  const memories = new Map<string, Memory>();
+
+  async function pass(): Promise<boolean> {
+    const nowMs = clock.now();
+    const leased = await store.leaseWork(owner, nowMs, nowMs + parts.leaseMs, CAMPAIGNS_MAX);
+    const ids = new Set(leased.map(({ id }) => id));
+    for (const id of memories.keys()) if (!ids.has(id)) memories.delete(id);
+    let hasMore = false;
+    const queue = leased.values();
+    const worker = async () => {
+      for (const campaign of queue) if (await guardedStep(campaign)) hasMore = true;
+    };
+    await Promise.all(Array.from({ length: STEPS_AT_ONCE }, worker));
+    return hasMore;
+  }
+
+  /** One step; a failure delays this campaign alone. */
+  async function guardedStep(campaign: Campaign): Promise<boolean> {
+    const memory = memories.get(campaign.id) ?? { failures: 0, retryAtMs: 0, samples: [] };
+    memories.set(campaign.id, memory);
+    if (memory.retryAtMs > performance.now()) return false;
+    try {
+      const more = await step(campaign, memory);
+      memory.failures = 0;
+      return more;
+    } catch (error) {
+      memory.failures += 1;
+      const waitMs = backoffMs(memory.failures, BACKOFF_MS.base, BACKOFF_MS.cap);
+      memory.retryAtMs = performance.now() + waitMs;
+      log.warn({ error, campaign_id: campaign.id, failures: memory.failures }, "feeding failed");
+      return false;
+    }
+  }
+
+  async function step(campaign: Campaign, memory: Memory): Promise<boolean> {
+    if (campaign.status !== "running") return takeBack(campaign);
+    if (campaign.openChunk !== undefined) {
+      await parts.chunks.send(campaign);
+      return true;
+    }
+    const nowMs = clock.now();
+    const aheadMax = queueAheadMax(leavingRate(memory, campaign.progress, nowMs));
+    const chunk = await parts.chunks.open(campaign.id, (now) => chunkSize(now, aheadMax, nowMs));
+    if (chunk === undefined) return false;
+    parts.onChunk(chunk.indexes.length);
+    await parts.chunks.send({ ...campaign, openChunk: chunk.number });
+    return true;
+  }
+
+  /** Takes back what waits, after a crash or in the background of a pause or a cancel. */
+  async function takeBack(campaign: Campaign): Promise<boolean> {
+    if (campaign.openChunk !== undefined) {
+      await parts.chunks.close(campaign);
+      return true;
+    }
+    if (!campaign.takesBack) return false;
+    if ((await parts.messaging.cancelWaiting(campaign)) > 0) return true;
+    return endStep(campaign.id);
+  }
+
+  /** Ends waiting rows of an ended campaign; then nothing is left to take back. */
+  async function endStep(campaignId: string): Promise<boolean> {
+    const more = await store.transact<boolean>(campaignId, async (tx) => {
+      const { campaign } = tx;
+      if (!campaign.takesBack || campaign.openChunk !== undefined) return { result: false };
+      const rows = isOpen(campaign.status) ? [] : await tx.firstWaiting(END_STEP);
+      const changes = rows.flatMap((before) => {
+        const after = cancelWaiting(before);
+        return after === undefined ? [] : [{ before, after }];
+      });
+      await tx.saveRows(changes.map(({ after }) => after));
+      const progress = countChanges(campaign.progress, changes);
+      const isDone = rows.length < END_STEP;
+      return { result: !isDone, campaign: { ...campaign, progress, takesBack: !isDone } };
+    });
+    return more === true;
+  }
+
+  const loop = startLoop({ name: "campaign feeder", intervalMs: INTERVAL_MS, log, work: pass });
+  return {
+    nudge: loop.nudge,
+    async close() {
+      await loop.close();
+      // The next process need not wait for the leases to end.
+      await store.releaseLeases(owner).catch(() => undefined);
+    },
+  };
+}
+
+/** Messages per second that left the queue lately. */
+function leavingRate(memory: Memory, progress: Progress, nowMs: number): number {
+  const left =
+    progress.sent + progress.delivered + progress.undelivered + progress.expired + progress.failed;
+  memory.samples.push({ atMs: nowMs, left });
+  while ((memory.samples[1]?.atMs ?? nowMs) < nowMs - RATE_WINDOW_MS) memory.samples.shift();
+  const first = memory.samples[0];
+  const overMs = first === undefined ? 0 : nowMs - first.atMs;
+  return first === undefined || overMs < 500
+    ? 0
+    : Math.max(0, ((left - first.left) * 1000) / overMs);
+}

@@ -1,0 +1,51 @@
+/**
+ * Follows the messages of campaigns: each event moves its row and the counts in one transaction. Events come at least
+ * once and in any order; `applyMessageChange` decides which are news.
+ */
+import type { Clock } from "../../shared/core/clock.ts";
+import { isOpen } from "../domain/campaign.ts";
+import { countChanges } from "../domain/progress.ts";
+import { applyMessageChange, type MessageChange, type Row } from "../domain/row.ts";
+import { finishOr } from "./chunks.ts";
+import type { CampaignStore } from "./ports.ts";
+
+/** A change of a message of a campaign. */
+export type CampaignMessageChange = MessageChange & { readonly campaignId: string };
+
+/** Applies changes; throws when the database is away, and then all of them are to be repeated. */
+export type FollowMessages = (changes: readonly CampaignMessageChange[]) => Promise<void>;
+
+export function createFollowMessages(parts: {
+  readonly store: CampaignStore;
+  readonly clock: Clock;
+  readonly nudge: () => void;
+}): FollowMessages {
+  const { store, clock } = parts;
+
+  async function follow(campaignId: string, changes: readonly MessageChange[]): Promise<void> {
+    await store.transact(campaignId, async (tx) => {
+      const { campaign } = tx;
+      const numbers = [...new Set(changes.map(({ to }) => to))];
+      const stored = await tx.rowsByNumber(numbers);
+      const before = new Map(stored.map((row) => [row.to, row]));
+      const after = new Map<string, Row>();
+      for (const change of changes) {
+        const row = after.get(change.to) ?? before.get(change.to);
+        const next = row && applyMessageChange(row, change, isOpen(campaign.status));
+        if (next !== undefined) after.set(change.to, next);
+      }
+      if (after.size === 0) return { result: undefined };
+      await tx.saveRows([...after.values()]);
+      const moved = [...after].map(([to, row]) => ({ before: before.get(to), after: row }));
+      const progress = countChanges(campaign.progress, moved);
+      return finishOr({ ...campaign, progress }, clock.now(), undefined);
+    });
+  }
+
+  return async (changes) => {
+    const byCampaign = Map.groupBy(changes, ({ campaignId }) => campaignId);
+    for (const [campaignId, of] of byCampaign) await follow(campaignId, of);
+    // Rows that wait again, or room in the queue.
+    if (changes.length > 0) parts.nudge();
+  };
+}

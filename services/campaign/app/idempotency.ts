@@ -1,0 +1,40 @@
+/**
+ * At most one effect per idempotency key (`docs/contract.md#idempotency`). A creation stores its answer in its own
+ * transaction. Other operations may be repeated without harm, so their answer is stored after the effect: after a crash
+ * between the two, a repeat works again and answers as if it were the first.
+ */
+import type { KeyedAnswer } from "./ports.ts";
+
+/** A key with the fingerprint of its request. */
+export type RequestKey = Pick<KeyedAnswer, "scope" | "fingerprint">;
+
+/** The port to stored answers and to the locks of running requests. */
+export type Idempotency = {
+  /** Throws `idempotency_key_reused` when the key belongs to another request. */
+  find(key: RequestKey): Promise<Uint8Array | undefined>;
+  /** Throws `conflict` while the key's request runs, `idempotency_key_reused` while another one does. */
+  exclusively<T>(key: RequestKey, work: () => Promise<T>): Promise<T>;
+  save(answer: KeyedAnswer): Promise<void>;
+};
+
+/** An encoded answer, and whether it is the stored first one. */
+export type Answered = { readonly response: Uint8Array; readonly replayed: boolean };
+
+/** Runs work once per key; without a key, each time. `work` returns whether it has stored its answer itself. */
+export async function runOnce(
+  idempotency: Idempotency,
+  key: RequestKey | undefined,
+  work: () => Promise<{ readonly response: Uint8Array; readonly isStored: boolean }>,
+): Promise<Answered> {
+  if (key === undefined) return { response: (await work()).response, replayed: false };
+  const stored = await idempotency.find(key);
+  if (stored !== undefined) return { response: stored, replayed: true };
+  return idempotency.exclusively(key, async () => {
+    // The request that held the lock before may have stored its answer meanwhile.
+    const first = await idempotency.find(key);
+    if (first !== undefined) return { response: first, replayed: true };
+    const { response, isStored } = await work();
+    if (!isStored) await idempotency.save({ ...key, response });
+    return { response, replayed: false };
+  });
+}

@@ -1,0 +1,167 @@
+/** The ports of the use cases: the store, messaging and the wallet. */
+import type { AppError } from "../../shared/core/errors.ts";
+import type {
+  Campaign,
+  CampaignMode,
+  CampaignStatus,
+  PauseReason,
+  Transition,
+} from "../domain/campaign.ts";
+import type { RowStatus } from "../domain/progress.ts";
+import type { FeedResult, Row, RowError } from "../domain/row.ts";
+
+/** Whose campaigns a caller sees; an undefined tenant or mode sees all. */
+export type Scope = {
+  readonly tenantId: string | undefined;
+  readonly mode: CampaignMode | undefined;
+};
+
+/** Rows that are fed in one request. */
+export type Chunk = {
+  readonly campaignId: string;
+  readonly number: number;
+  /** Places of its rows, rising. */
+  readonly indexes: readonly number[];
+  /** The most that its messages may hold; undefined without a budget. */
+  readonly heldMax: bigint | undefined;
+};
+
+/** What one transaction reads and writes. The campaign was read in it. */
+export type CampaignTransaction = {
+  readonly campaign: Campaign;
+  rowsByIndex(indexes: readonly number[]): Promise<Row[]>;
+  rowsByNumber(numbers: readonly string[]): Promise<Row[]>;
+  firstWaiting(limit: number): Promise<Row[]>;
+  firstRows(limit: number): Promise<Row[]>;
+  insertRows(rows: readonly Row[]): Promise<void>;
+  saveRows(rows: readonly Row[]): Promise<void>;
+  deleteRows(rows: readonly Row[]): Promise<void>;
+  insertChunk(chunk: Chunk): Promise<void>;
+};
+
+/** The result of a transaction's work, and what it writes of the campaign; undefined changes nothing. */
+export type Work<T> = {
+  readonly result: T;
+  readonly campaign?: Campaign | undefined;
+  /** The change of state, for its event. */
+  readonly transition?: Transition | undefined;
+};
+
+/** A page of campaigns, newest first. */
+export type CampaignFilter = Scope & {
+  readonly tenantId: string;
+  readonly statuses: readonly CampaignStatus[];
+  readonly limit: number;
+  /** Empty for the first page. */
+  readonly beforeId: string;
+};
+
+/** A page of rows, by place. */
+export type RowFilter = {
+  readonly campaignId: string;
+  readonly statuses: readonly RowStatus[];
+  readonly afterIndex: number;
+  readonly limit: number;
+};
+
+/** Stored campaigns, rows and chunks. */
+export type CampaignStore = {
+  /** Throws `validation_error` when the tenant has `openMax` open campaigns in this mode. */
+  create(campaign: Campaign, openMax: number, answer: KeyedAnswer | undefined): Promise<void>;
+  find(scope: Scope, id: string): Promise<Campaign | undefined>;
+  list(filter: CampaignFilter): Promise<Campaign[]>;
+  rows(filter: RowFilter): Promise<Row[]>;
+  chunk(campaignId: string, number: number): Promise<Chunk | undefined>;
+  /**
+   * Runs work in one transaction, with the event of its transition. The work may run more than once. Returns
+   * undefined when the campaign does not exist.
+   */
+  transact<T>(
+    id: string,
+    work: (tx: CampaignTransaction) => Promise<Work<T>>,
+  ): Promise<T | undefined>;
+  /** Hides a draft; its rows are removed later. */
+  hide(id: string): Promise<boolean>;
+  /** Takes or extends leases on campaigns that have work; at most `limit`. */
+  leaseWork(owner: string, nowMs: number, untilMs: number, limit: number): Promise<Campaign[]>;
+  releaseLeases(owner: string): Promise<void>;
+  /** Scheduled campaigns whose time has come. */
+  findDue(nowMs: number, limit: number): Promise<string[]>;
+  /** Campaigns that the service paused before that time. */
+  findPausedBefore(beforeMs: number, limit: number): Promise<string[]>;
+  /** Removes rows and chunks of hidden campaigns, and of those that ended before that time. True when more is left. */
+  removeOld(endedBeforeMs: number): Promise<boolean>;
+};
+
+/** The first answer to an idempotency key. */
+export type KeyedAnswer = {
+  /** Tenant, mode, operation and key. */
+  readonly scope: string;
+  readonly fingerprint: Uint8Array;
+  readonly response: Uint8Array;
+};
+
+/** A text for one recipient. */
+export type Personal = {
+  readonly to: string;
+  readonly body: string;
+  readonly clientReference: string | undefined;
+};
+
+/** A request to send to recipients of a campaign. */
+export type ChunkRequest = {
+  readonly campaign: Campaign;
+  readonly key: string;
+  readonly heldMax: bigint | undefined;
+  readonly recipients: readonly Personal[];
+};
+
+/** Why messaging refuses a whole chunk. Nothing was queued, and nothing can be queued under its key any more. */
+export type ChunkRefusal =
+  | { readonly kind: "pause"; readonly reason: PauseReason }
+  /** No recipient passes, or the chunk would hold more than its limit. */
+  | { readonly kind: "refused" };
+
+/** Messaging's answer to a chunk: a result for each recipient, in order. */
+export type ChunkAnswer =
+  | { readonly kind: "accepted"; readonly results: readonly FeedResult[] }
+  | ChunkRefusal;
+
+/** What one recipient would cost. */
+export type Estimated = {
+  readonly error: RowError | undefined;
+  readonly segments: number;
+  readonly held: bigint;
+};
+
+/** The messaging service. Calls throw `AppError`. */
+export type Messaging = {
+  send(request: ChunkRequest): Promise<ChunkAnswer>;
+  /**
+   * The answer of a chunk that was queued; undefined when it was not, and then never will be. Throws `conflict` while
+   * the chunk is being accepted.
+   */
+  close(request: ChunkRequest): Promise<readonly FeedResult[] | undefined>;
+  /** Throws what a send would throw for its tenant or sender ID. */
+  estimate(campaign: Campaign, recipients: readonly Personal[]): Promise<readonly Estimated[]>;
+  /** Cancels the campaign's messages that wait; returns how many. */
+  cancelWaiting(campaign: Campaign): Promise<number>;
+  /** Sends test messages; `source` is `test_send`. */
+  sendTest(
+    campaign: Campaign,
+    recipients: readonly Personal[],
+    keyed: { readonly key: string; readonly fingerprint: Uint8Array },
+  ): Promise<{ readonly results: readonly FeedResult[]; readonly replayed: boolean }>;
+};
+
+/** The wallet service. */
+export type Wallets = { available(tenantId: string): Promise<bigint> };
+
+/** The tenant service. */
+export type Tenants = {
+  /** Throws `not_found`. */
+  currencyOf(tenantId: string): Promise<string>;
+};
+
+/** Ends with the error of a missing campaign. */
+export type NotFound = () => AppError;

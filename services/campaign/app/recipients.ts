@@ -1,0 +1,155 @@
+/** The rows of a draft: added in steps, each one transaction with its counts. */
+import type { Campaign } from "../domain/campaign.ts";
+import { countChanges, totalOf } from "../domain/progress.ts";
+import {
+  type CheckedRow,
+  checkRow,
+  isFault,
+  type RowFault,
+  type SubmittedRow,
+} from "../domain/recipient-row.ts";
+import type { Row } from "../domain/row.ts";
+import { inDraft } from "./campaigns.ts";
+import type { CampaignStore, RowFilter, Scope } from "./ports.ts";
+
+/** What became of the submitted rows. */
+export type Import = {
+  readonly taken: number;
+  readonly rejected: number;
+  readonly duplicates: number;
+  readonly faults: readonly RowFault[];
+};
+
+export const FAULTS_MAX = 100;
+/** Rows of one transaction. */
+const STEP = 1000;
+
+export function createRecipients(parts: {
+  readonly store: CampaignStore;
+  readonly rowsMax: number;
+}) {
+  const { store, rowsMax } = parts;
+
+  /** Adds checked rows; returns how many were new. */
+  function addStep(scope: Scope, id: string, checked: readonly CheckedRow[]) {
+    return inDraft(store, scope, id, "add recipients", async (tx) => {
+      const { campaign } = tx;
+      const known = new Set((await tx.rowsByNumber(checked.map(({ to }) => to))).map(toNumber));
+      const fresh: CheckedRow[] = [];
+      for (const row of checked) {
+        if (known.has(row.to)) continue;
+        known.add(row.to);
+        fresh.push(row);
+      }
+      const room = Math.max(0, rowsMax - totalOf(campaign.progress));
+      const added = fresh
+        .slice(0, room)
+        .map((row, at) => newRow(campaign.id, campaign.nextRow + at, row));
+      await tx.insertRows(added);
+      const progress = countChanges(
+        campaign.progress,
+        added.map((after) => ({ before: undefined, after })),
+      );
+      const nextRow = campaign.nextRow + added.length;
+      return {
+        result: { taken: added.length, excess: fresh.slice(room) },
+        campaign: added.length === 0 ? undefined : { ...campaign, progress, nextRow },
+      };
+    });
+  }
+
+  return {
+    /** Errors: `not_found`, `invalid_state_transition`. `rows` may also yield faults of its own. */
+    async add(
+      scope: Scope,
+      id: string,
+      rows: AsyncIterable<SubmittedRow | RowFault> | Iterable<SubmittedRow | RowFault>,
+    ): Promise<Import> {
+      const counts = { taken: 0, rejected: 0, duplicates: 0 };
+      const faults: RowFault[] = [];
+      const reject = (fault: RowFault) => {
+        counts.rejected += 1;
+        if (faults.length < FAULTS_MAX) faults.push(fault);
+      };
+      let step: CheckedRow[] = [];
+      const flush = async () => {
+        const { taken, excess } = await addStep(scope, id, step);
+        counts.taken += taken;
+        counts.duplicates += step.length - taken - excess.length;
+        for (const { line } of excess) reject(tooMany(line, rowsMax));
+        step = [];
+      };
+      for await (const row of rows) {
+        const checked = "code" in row ? row : checkRow(row);
+        if (isFault(checked)) reject(checked);
+        else if (step.push(checked) === STEP) await flush();
+      }
+      // Also without rows: the campaign must exist and be a draft.
+      await flush();
+      return { ...counts, faults };
+    },
+
+    async list(
+      scope: Scope,
+      id: string,
+      filter: Omit<RowFilter, "campaignId">,
+      find: (scope: Scope, id: string) => Promise<Campaign>,
+    ): Promise<Row[]> {
+      const campaign = await find(scope, id);
+      return store.rows({ ...filter, campaignId: campaign.id });
+    },
+
+    /** Removes every row. A part is removed when it fails; repeating it removes the rest. */
+    async clear(scope: Scope, id: string): Promise<Campaign> {
+      for (;;) {
+        const { campaign, removed } = await inDraft(
+          store,
+          scope,
+          id,
+          "remove recipients",
+          clearStep,
+        );
+        if (removed < STEP) return campaign;
+      }
+    },
+  };
+}
+
+const clearStep: Parameters<typeof inDraft<{ campaign: Campaign; removed: number }>>[4] = async (
+  tx,
+) => {
+  const removed = await tx.firstRows(STEP);
+  await tx.deleteRows(removed);
+  const progress = countChanges(
+    tx.campaign.progress,
+    removed.map((before) => ({ before, after: undefined })),
+  );
+  const campaign = { ...tx.campaign, progress };
+  return { result: { campaign, removed: removed.length }, campaign };
+};
+
+function newRow(campaignId: string, index: number, checked: CheckedRow): Row {
+  return {
+    campaignId,
+    index,
+    to: checked.to,
+    variables: checked.variables,
+    clientReference: checked.clientReference,
+    status: "waiting",
+    messageId: undefined,
+    messageAtMs: 0,
+    held: 0n,
+    amount: 0n,
+    takenBack: [],
+    error: undefined,
+  };
+}
+
+function tooMany(line: number, rowsMax: number): RowFault {
+  const message = `A campaign has at most ${rowsMax} recipients.`;
+  return { line, field: "to", code: "too_many_recipients", message };
+}
+
+function toNumber({ to }: Row): string {
+  return to;
+}

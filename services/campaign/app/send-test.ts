@@ -1,0 +1,56 @@
+/** Sends a campaign's text to a few numbers of its owner, with the variables of the first row. */
+import { fingerprint } from "../../shared/core/canonical-json.ts";
+import type { Campaign } from "../domain/campaign.ts";
+import type { FeedResult } from "../domain/row.ts";
+import { refuse } from "./campaigns.ts";
+import { personalise, templateOf } from "./personal.ts";
+import type { CampaignStore, Messaging } from "./ports.ts";
+
+/** Sends tests; a key is the caller's own, and messaging answers it once. */
+export type SendTest = (
+  campaign: Campaign,
+  to: readonly string[],
+  keyed: { readonly key: string; readonly fingerprint: Uint8Array },
+) => Promise<{ readonly results: readonly FeedResult[]; readonly replayed: boolean }>;
+
+export function createSendTest(parts: {
+  readonly store: Pick<CampaignStore, "rows">;
+  readonly messaging: Pick<Messaging, "sendTest">;
+}): SendTest {
+  return async (campaign, to, keyed) => {
+    const filter = { campaignId: campaign.id, statuses: [], afterIndex: -1, limit: 1 };
+    const [first] = await parts.store.rows(filter);
+    const template = templateOf(campaign);
+    const sample = first ?? NO_ROW;
+    const text = personalise(campaign, template, sample);
+    if ("error" in text) {
+      refuse([{ field: "body", ...text.error }]);
+      return { results: [], replayed: false };
+    }
+    const recipients = to.map((number) => ({ ...text, to: number }));
+    return parts.messaging.sendTest(campaign, recipients, {
+      key: keyed.key === "" ? "" : testKey(campaign.id, keyed.key),
+      fingerprint: keyed.fingerprint,
+    });
+  };
+}
+
+const NO_ROW = {
+  campaignId: "",
+  index: 0,
+  to: "",
+  variables: {},
+  clientReference: undefined,
+  status: "waiting",
+  messageId: undefined,
+  messageAtMs: 0,
+  held: 0n,
+  amount: 0n,
+  takenBack: [],
+  error: undefined,
+} as const;
+
+/** Test sends share messaging's key space of chunks; the hash keeps them apart and short enough. */
+function testKey(campaignId: string, key: string): string {
+  return `test-${fingerprint(campaignId, key).toString("hex").slice(0, 48)}`;
+}

@@ -1,0 +1,56 @@
+/** Properties that hold between a campaign and its rows (`docs/invariants.md`). */
+import type { Campaign } from "./campaign.ts";
+import { isFinished } from "./campaign.ts";
+import { countChanges, EMPTY_PROGRESS, type Progress, ROW_STATUSES } from "./progress.ts";
+import type { Row } from "./row.ts";
+
+/** A property that does not hold. */
+export type Breach = {
+  readonly invariant: number;
+  readonly what: string;
+  readonly ids: readonly string[];
+};
+
+/** Numbers of the invariants in `docs/invariants.md`. */
+export const INVARIANTS = { counts: 13, endings: 14, rows: 15 } as const;
+
+/** The counts that rows amount to, one page after the other. */
+export function countRows(progress: Progress, rows: readonly Row[]): Progress {
+  return countChanges(
+    progress,
+    rows.map((after) => ({ before: undefined, after })),
+  );
+}
+
+export { EMPTY_PROGRESS };
+
+/** Compares a campaign with the counts of its rows. */
+export function checkCampaign(campaign: Campaign, counted: Progress): Breach[] {
+  const { id, progress, status } = campaign;
+  const breaches: Breach[] = [];
+  const differing = [...ROW_STATUSES, "held" as const, "charged" as const].filter(
+    (name) => progress[name] !== counted[name],
+  );
+  if (differing.length > 0) {
+    const what = `the counts differ from the rows: ${differing.join(", ")}`;
+    breaches.push({ invariant: INVARIANTS.counts, what, ids: [id] });
+  }
+  const isUnfinished = counted.waiting > 0 || counted.queued > 0;
+  if (status === "completed" && isUnfinished && !isFinished(campaign)) {
+    const what = "the campaign is completed although a row waits or a message is queued";
+    breaches.push({ invariant: INVARIANTS.endings, what, ids: [id] });
+  }
+  return breaches;
+}
+
+/** Checks each row by itself. */
+export function checkRows(rows: readonly Row[]): Breach[] {
+  const wrong = rows.filter(({ status, messageId }) => {
+    if (status === "waiting" || status === "rejected") return messageId !== undefined;
+    return status !== "cancelled" && messageId === undefined;
+  });
+  if (wrong.length === 0) return [];
+  const what = "rows whose status does not fit their message";
+  const ids = wrong.slice(0, 100).map(({ campaignId, index }) => `${campaignId}#${index}`);
+  return [{ invariant: INVARIANTS.rows, what, ids }];
+}

@@ -1,0 +1,132 @@
+/**
+ * A row of a campaign: one recipient. It waits, becomes a message, and follows that message. A row has at most one
+ * message that is not cancelled, because
+ *
+ * - a chunk is repeated under its own key, which messaging answers once;
+ * - a chunk that is given up has its key closed in messaging first;
+ * - a row waits again only when its message is cancelled.
+ */
+import type { MessageStatus } from "../../shared/core/message-status.ts";
+import type { Counted, RowStatus } from "./progress.ts";
+
+/** Why a row is not delivered. */
+export type RowError = { readonly code: string; readonly message: string };
+
+/** A recipient of a campaign. */
+export type Row = Counted & {
+  readonly campaignId: string;
+  /** Its place, from 0. */
+  readonly index: number;
+  /** E.164. */
+  readonly to: string;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly clientReference: string | undefined;
+  readonly messageId: string | undefined;
+  /** When messaging changed the message to this status. */
+  readonly messageAtMs: number;
+  /** Messages of this row that were taken back before its chunk was recorded, the latest last. */
+  readonly takenBack: readonly string[];
+  readonly error: RowError | undefined;
+};
+
+/** A change of a message, as messaging's event tells it. */
+export type MessageChange = {
+  readonly messageId: string;
+  readonly to: string;
+  readonly status: Exclude<MessageStatus, "scheduled" | "rejected">;
+  readonly held: bigint;
+  readonly amount: bigint;
+  readonly updatedAtMs: number;
+  readonly error: RowError | undefined;
+};
+
+/** Messaging's answer for one row of a chunk. */
+export type FeedResult =
+  | {
+      readonly kind: "queued";
+      readonly messageId: string;
+      readonly held: bigint;
+      readonly atMs: number;
+    }
+  | { readonly kind: "rejected"; readonly error: RowError };
+
+/** Order of a message's life: an event of an earlier stage is old news. */
+const STAGES: Readonly<Record<RowStatus, number>> = {
+  waiting: 0,
+  queued: 1,
+  sent: 2,
+  delivered: 3,
+  undelivered: 3,
+  expired: 3,
+  rejected: 3,
+  failed: 3,
+  cancelled: 3,
+};
+
+/** Taken-back ids that a row remembers: more than pauses that a message can be caught in. */
+const TAKEN_BACK_MAX = 8;
+
+/** The row before it was fed. */
+export function waitingRow(row: Row): Row {
+  return { ...row, ...NO_MESSAGE, status: "waiting" };
+}
+
+const NO_MESSAGE = {
+  messageId: undefined,
+  messageAtMs: 0,
+  held: 0n,
+  amount: 0n,
+  error: undefined,
+} as const;
+
+/**
+ * Applies the answer of a chunk. Returns undefined when the row already has a message or a verdict: the chunk was
+ * recorded before, or an event of the message came first.
+ */
+export function applyFeedResult(row: Row, result: FeedResult): Row | undefined {
+  if (row.status !== "waiting") return undefined;
+  if (result.kind === "rejected") return { ...row, status: "rejected", error: result.error };
+  const { messageId, held, atMs } = result;
+  // The message was cancelled before this answer was recorded: the row waits for its next one.
+  if (row.takenBack.includes(messageId)) return undefined;
+  return { ...row, ...NO_MESSAGE, status: "queued", messageId, held, messageAtMs: atMs };
+}
+
+/**
+ * Applies a message's event; events may come late, twice and out of order. `waitsAgain`: the campaign is open, so the
+ * row of a cancelled message is fed again. Returns undefined when nothing changes.
+ */
+export function applyMessageChange(
+  row: Row,
+  change: MessageChange,
+  waitsAgain: boolean,
+): Row | undefined {
+  if (row.messageId !== undefined && row.messageId !== change.messageId) return undefined;
+  if (row.messageId === undefined && row.status !== "waiting") return undefined;
+  if (row.takenBack.includes(change.messageId)) return undefined;
+  const isOld =
+    row.messageId !== undefined &&
+    (STAGES[change.status] < STAGES[row.status] ||
+      (STAGES[change.status] === STAGES[row.status] && change.updatedAtMs <= row.messageAtMs));
+  if (isOld) return undefined;
+  if (change.status === "cancelled" && waitsAgain) {
+    const takenBack = [...row.takenBack, change.messageId].slice(-TAKEN_BACK_MAX);
+    return { ...waitingRow(row), takenBack };
+  }
+  return {
+    ...row,
+    status: change.status,
+    messageId: change.messageId,
+    messageAtMs: change.updatedAtMs,
+    held: change.held,
+    amount: change.amount,
+    error: change.error,
+  };
+}
+
+/** The row of a campaign that has ended before it was fed. */
+export function cancelWaiting(row: Row): Row | undefined {
+  if (row.status !== "waiting") return undefined;
+  const error = { code: "campaign_ended", message: "The campaign ended before this message." };
+  return { ...row, status: "cancelled", error };
+}

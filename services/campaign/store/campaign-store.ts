@@ -1,0 +1,322 @@
+/**
+ * Campaigns, rows and chunks in MongoDB. Each change of rows and the counts that it changes commit in one transaction
+ * with the event, so counts equal rows whatever process dies. Transactions of one campaign exclude each other at its
+ * document.
+ */
+import { type ClientSession, type Collection, type Db, Long, type MongoClient } from "mongodb";
+import { invalidField } from "../../shared/core/limits.ts";
+import { runTransaction } from "../../shared/io/mongo.ts";
+import { guardMongo } from "../../shared/io/mongo-errors.ts";
+import type { Outbox, OutboxTicket } from "../../shared/io/outbox.ts";
+import type { StreamItem } from "../../shared/io/publisher.ts";
+import type { AllCampaigns } from "../app/check.ts";
+import type {
+  CampaignFilter,
+  CampaignStore,
+  CampaignTransaction,
+  Chunk,
+  RowFilter,
+  Scope,
+} from "../app/ports.ts";
+import { OPEN_STATUSES, type Transition } from "../domain/campaign.ts";
+import { INDEXES } from "./collections.ts";
+import {
+  type CampaignDocument,
+  fromCampaign,
+  fromRow,
+  type RowDocument,
+  rowId,
+  toCampaign,
+  toRow,
+} from "./documents.ts";
+import { saveKeyedAnswer } from "./keyed-answers.ts";
+
+type ChunkDocument = {
+  _id: string;
+  campaign_id: string;
+  number: number;
+  indexes: number[];
+  held_max?: Long;
+};
+
+/** Rows that one step of a removal deletes. */
+const REMOVE_MAX = 5000;
+/** By default MongoDB returns 101 documents first, and more cost another round trip. */
+const BATCH_MAX = 1000;
+/** Amounts are read as int64. */
+const EXACT = { promoteLongs: false } as const;
+/** An attempt to lease is one write for each campaign. */
+const LEASABLE_MAX = 200;
+
+/** Campaigns in MongoDB; `all` is for checks. */
+export function createCampaignStore(options: {
+  readonly client: MongoClient;
+  readonly db: Db;
+  readonly outbox: Pick<Outbox, "write" | "publish">;
+  readonly encodeEvent: (transition: Transition) => StreamItem | undefined;
+  readonly keyTtlMs: number;
+}): CampaignStore & AllCampaigns {
+  const { client, db, outbox, encodeEvent } = options;
+  const campaigns: Collection<CampaignDocument> = db.collection("campaigns", EXACT);
+  const rows: Collection<RowDocument> = db.collection("rows", EXACT);
+  const chunks: Collection<ChunkDocument> = db.collection("chunks", EXACT);
+  const tenants: Collection<{ _id: string; drafts: number }> = db.collection("tenants");
+
+  function inTransaction(session: ClientSession, document: CampaignDocument): CampaignTransaction {
+    const campaignId = document._id;
+    const read = async (filter: object, sort: Record<string, 1>, limit: number) => {
+      const found = await rows
+        .find(filter, { session, batchSize: BATCH_MAX })
+        .sort(sort)
+        .limit(limit)
+        .toArray();
+      return found.map(toRow);
+    };
+    const byIndex = { index: 1 } as const;
+    return {
+      campaign: toCampaign(document),
+      rowsByIndex: (indexes) =>
+        read({ campaign_id: campaignId, index: { $in: [...indexes] } }, byIndex, indexes.length),
+      rowsByNumber: (numbers) =>
+        read(
+          { _id: { $in: numbers.map((to) => rowId(campaignId, to)) } },
+          { _id: 1 },
+          numbers.length,
+        ),
+      firstWaiting: (limit) => read({ campaign_id: campaignId, status: "waiting" }, byIndex, limit),
+      firstRows: (limit) => read({ campaign_id: campaignId }, byIndex, limit),
+      async insertRows(added) {
+        if (added.length > 0) await rows.insertMany(added.map(fromRow), { session });
+      },
+      async saveRows(changed) {
+        if (changed.length === 0) return;
+        const operations = changed.map(fromRow).map((replacement) => ({
+          replaceOne: { filter: { _id: replacement._id }, replacement },
+        }));
+        await rows.bulkWrite(operations, { session, ordered: false });
+      },
+      async deleteRows(removed) {
+        const ids = removed.map(({ to }) => rowId(campaignId, to));
+        await rows.deleteMany({ _id: { $in: ids } }, { session });
+      },
+      async insertChunk(chunk) {
+        await chunks.insertOne(fromChunk(chunk), { session });
+      },
+    };
+  }
+
+  return {
+    async create(campaign, openMax, answer) {
+      const { tenantId, mode } = campaign;
+      await runTransaction(client, async (session) => {
+        // Excludes another creation of this tenant, so that the count below is right.
+        await tenants.updateOne(
+          { _id: `${tenantId}|${mode}` },
+          { $inc: { drafts: 1 } },
+          { session, upsert: true },
+        );
+        const open = await campaigns.countDocuments(
+          {
+            tenant_id: tenantId,
+            mode,
+            status: { $in: [...OPEN_STATUSES] },
+            work: { $ne: "hidden" },
+          },
+          { session, limit: openMax },
+        );
+        if (open >= openMax) {
+          throw invalidField("name", "too_many", `At most ${openMax} campaigns may be open.`);
+        }
+        await campaigns.insertOne(fromCampaign(campaign), { session });
+        if (answer !== undefined) await saveKeyedAnswer(db, answer, options.keyTtlMs, session);
+      });
+    },
+    async find(scope, id) {
+      const document = await guardMongo(campaigns.findOne({ _id: id, ...visibleTo(scope) }));
+      return document === null ? undefined : toCampaign(document);
+    },
+    async list(filter) {
+      const documents = await guardMongo(
+        campaigns.find(toListQuery(filter)).sort({ _id: -1 }).limit(filter.limit).toArray(),
+      );
+      return documents.map(toCampaign);
+    },
+    async rows(filter) {
+      const documents = await guardMongo(
+        rows
+          .find(toRowQuery(filter), { batchSize: BATCH_MAX })
+          .sort({ index: 1 })
+          .limit(filter.limit)
+          .toArray(),
+      );
+      return documents.map(toRow);
+    },
+    async chunk(campaignId, number) {
+      const found = await guardMongo(chunks.findOne({ _id: chunkId(campaignId, number) }));
+      return found === null ? undefined : toChunk(found);
+    },
+    async transact(id, work) {
+      let ticket: OutboxTicket | undefined;
+      const result = await runTransaction(client, async (session) => {
+        const document = await campaigns.findOne({ _id: id, work: { $ne: "hidden" } }, { session });
+        if (document === null) return undefined;
+        const done = await work(inTransaction(session, document));
+        const { transition } = done;
+        const campaign = done.campaign ?? transition?.campaign;
+        if (campaign !== undefined) {
+          const { lease } = document;
+          const replacement = { ...fromCampaign(campaign), ...(lease && { lease }) };
+          await campaigns.replaceOne({ _id: id }, replacement, { session });
+        }
+        const item =
+          transition === undefined || campaign === undefined
+            ? undefined
+            : encodeEvent({ ...transition, campaign });
+        ticket = item === undefined ? undefined : await outbox.write([item], session);
+        return done;
+      });
+      outbox.publish(ticket);
+      return result?.result;
+    },
+    async hide(id) {
+      const { matchedCount } = await guardMongo(
+        campaigns.updateOne(
+          { _id: id, status: "draft", work: { $ne: "hidden" } },
+          { $set: { work: "hidden" } },
+        ),
+      );
+      return matchedCount === 1;
+    },
+    async leaseWork(owner, nowMs, untilMs, limit) {
+      const now = new Date(nowMs);
+      const free = {
+        work: "feed" as const,
+        $or: [
+          { "lease.owner": owner },
+          { lease: { $exists: false } },
+          { "lease.until": { $lte: now } },
+        ],
+      };
+      const found = await guardMongo(
+        campaigns
+          .find(free, { projection: { _id: 1, lease: 1 } })
+          .limit(Math.min(limit, LEASABLE_MAX))
+          .toArray(),
+      );
+      const lease = { owner, until: new Date(untilMs) };
+      const ids = found.map(({ _id }) => _id);
+      if (ids.length === 0) return [];
+      // The lease only keeps two feeders from the same work: the transactions are what makes it right.
+      await guardMongo(campaigns.updateMany({ _id: { $in: ids }, ...free }, { $set: { lease } }));
+      const mine = await guardMongo(
+        campaigns.find({ _id: { $in: ids }, "lease.owner": owner, work: "feed" }).toArray(),
+      );
+      return mine.map(toCampaign);
+    },
+    async releaseLeases(owner) {
+      await guardMongo(
+        campaigns.updateMany({ work: "feed", "lease.owner": owner }, { $unset: { lease: 1 } }),
+      );
+    },
+    async *all(tenantId) {
+      const found = campaigns.find(visibleTo({ tenantId, mode: undefined })).sort({ _id: 1 });
+      for await (const document of found) yield toCampaign(document);
+    },
+    findDue: (nowMs, limit) =>
+      ids({ work: "scheduled", "content.send_at": { $lte: new Date(nowMs) } }, limit),
+    findPausedBefore: (beforeMs, limit) =>
+      ids({ work: "paused", paused_at: { $lte: new Date(beforeMs) } }, limit),
+    async removeOld(endedBeforeMs) {
+      const old = await guardMongo(
+        campaigns.findOne(
+          {
+            $or: [
+              { work: "hidden" },
+              { work: "ended", ended_at: { $lte: new Date(endedBeforeMs) } },
+            ],
+          },
+          { projection: { work: 1 } },
+        ),
+      );
+      if (old === null) return false;
+      const some = await guardMongo(
+        rows
+          .find({ campaign_id: old._id }, { projection: { _id: 1 } })
+          .sort({ index: 1 })
+          .limit(REMOVE_MAX)
+          .toArray(),
+      );
+      if (some.length > 0) {
+        await guardMongo(rows.deleteMany({ _id: { $in: some.map(({ _id }) => _id) } }));
+        return true;
+      }
+      await guardMongo(chunks.deleteMany(chunksOf(old._id)));
+      if (old.work === "hidden") await guardMongo(campaigns.deleteOne({ _id: old._id }));
+      else {
+        const ended = { _id: old._id, work: "ended" as const };
+        await guardMongo(campaigns.updateOne(ended, { $unset: { work: 1 } }));
+      }
+      return true;
+    },
+  };
+
+  async function ids(filter: object, limit: number): Promise<string[]> {
+    const found = await guardMongo(
+      campaigns
+        .find(filter, { projection: { _id: 1 } })
+        .hint(INDEXES.work)
+        .limit(limit)
+        .toArray(),
+    );
+    return found.map(({ _id }) => _id);
+  }
+}
+
+function visibleTo({ tenantId, mode }: Scope) {
+  return {
+    work: { $ne: "hidden" as const },
+    ...(tenantId === undefined ? {} : { tenant_id: tenantId }),
+    ...(mode === undefined ? {} : { mode }),
+  };
+}
+
+function toListQuery(filter: CampaignFilter) {
+  const { statuses, beforeId } = filter;
+  return {
+    ...visibleTo(filter),
+    ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
+    ...(beforeId === "" ? {} : { _id: { $lt: beforeId } }),
+  };
+}
+
+function toRowQuery({ campaignId, statuses, afterIndex }: RowFilter) {
+  return {
+    campaign_id: campaignId,
+    index: { $gt: afterIndex },
+    ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
+  };
+}
+
+/** Numbers with leading zeros, so that the ids of a campaign's chunks are a range. */
+function chunkId(campaignId: string, number: number): string {
+  return `${campaignId}.${String(number).padStart(8, "0")}`;
+}
+
+function chunksOf(campaignId: string) {
+  return { _id: { $gte: `${campaignId}.`, $lt: `${campaignId}/` } };
+}
+
+function fromChunk(chunk: Chunk): ChunkDocument {
+  const { campaignId, number, indexes, heldMax } = chunk;
+  return {
+    _id: chunkId(campaignId, number),
+    campaign_id: campaignId,
+    number,
+    indexes: [...indexes],
+    ...(heldMax === undefined ? {} : { held_max: Long.fromBigInt(heldMax) }),
+  };
+}
+
+function toChunk({ campaign_id, number, indexes, held_max }: ChunkDocument): Chunk {
+  return { campaignId: campaign_id, number, indexes, heldMax: held_max?.toBigInt() };
+}

@@ -1,0 +1,56 @@
+import type { CollectionShape } from "../../shared/io/migration.ts";
+
+/** Names of the indexes for query hints. */
+export const INDEXES = {
+  tenant: "tenant_mode_status_id",
+  work: "work",
+  byIndex: "campaign_index",
+  byStatus: "campaign_status_index",
+} as const;
+
+/** The collections of this service, without the outbox. */
+export const COLLECTIONS: readonly CollectionShape[] = [
+  {
+    name: "campaigns",
+    indexes: [
+      { key: { tenant_id: 1, mode: 1, status: 1, _id: -1 }, name: INDEXES.tenant },
+      {
+        // Campaigns that a feeder, or a sweep, has something to do for.
+        key: { work: 1 },
+        name: INDEXES.work,
+        partialFilterExpression: { work: { $exists: true } },
+      },
+    ],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "tenant_id", "mode", "status", "progress"],
+      properties: {
+        _id: { bsonType: "string", pattern: "^cmp_" },
+        tenant_id: { bsonType: "string", pattern: "^ten_" },
+        mode: { enum: ["live", "test"] },
+        status: {
+          enum: ["draft", "scheduled", "running", "paused", "completed", "cancelled", "failed"],
+        },
+      },
+    },
+  },
+  {
+    name: "rows",
+    indexes: [
+      { key: { campaign_id: 1, index: 1 }, name: INDEXES.byIndex, unique: true },
+      { key: { campaign_id: 1, status: 1, index: 1 }, name: INDEXES.byStatus },
+    ],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "campaign_id", "index", "to", "status"],
+      properties: { to: { bsonType: "string", pattern: "^\\+" } },
+    },
+  },
+  { name: "chunks", indexes: [] },
+  { name: "tenants", indexes: [] },
+  {
+    name: "keyed_answers",
+    indexes: [{ key: { expires_at: 1 }, name: "expires_at", expireAfterSeconds: 0 }],
+  },
+  { name: "fences", indexes: [{ key: { until: 1 }, name: "until", expireAfterSeconds: 0 }] },
+];

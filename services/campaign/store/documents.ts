@@ -1,0 +1,199 @@
+/** Maps campaigns and rows to documents. Amounts are int64, instants are dates. */
+import { Long } from "mongodb";
+import type { Campaign, CampaignContent, CampaignStatus } from "../domain/campaign.ts";
+import { EMPTY_PROGRESS, type Progress, ROW_STATUSES, type RowStatus } from "../domain/progress.ts";
+import type { Row, RowError } from "../domain/row.ts";
+
+/** What the service still has to do for a campaign: feed or take back it, or wait for an instant. */
+type WorkKind = "feed" | "scheduled" | "paused" | "hidden" | "ended";
+
+export type CampaignDocument = {
+  _id: string;
+  tenant_id: string;
+  mode: "live" | "test";
+  currency: string;
+  status: CampaignStatus;
+  content: {
+    name: string;
+    from: string;
+    body: string;
+    send_at?: Date;
+    rate_per_second?: number;
+    budget?: Long;
+    quiet_hours?: "hold" | "reject";
+    client_reference?: string;
+  };
+  progress: Record<RowStatus, number> & { held: Long; charged: Long };
+  pause_reason?: Campaign["pauseReason"] & string;
+  paused_at?: Date;
+  takes_back?: true;
+  open_chunk?: number;
+  open_chunk_max?: Long;
+  next_row: number;
+  next_chunk: number;
+  next_feed_at: number;
+  created_at: Date;
+  started_at?: Date;
+  ended_at?: Date;
+  updated_at: Date;
+  work?: WorkKind;
+  lease?: { owner: string; until: Date };
+};
+
+export type RowDocument = {
+  _id: string;
+  campaign_id: string;
+  index: number;
+  to: string;
+  variables?: Record<string, string>;
+  client_reference?: string;
+  status: RowStatus;
+  message_id?: string;
+  message_at?: Date;
+  held?: Long;
+  amount?: Long;
+  taken_back?: string[];
+  error?: RowError;
+};
+
+/** The id of a row: one number is in a campaign once. */
+export function rowId(campaignId: string, to: string): string {
+  return `${campaignId}${to}`;
+}
+
+export function fromCampaign(campaign: Campaign): CampaignDocument {
+  const { content, progress } = campaign;
+  return withoutUndefined({
+    _id: campaign.id,
+    tenant_id: campaign.tenantId,
+    mode: campaign.mode,
+    currency: campaign.currency,
+    status: campaign.status,
+    content: withoutUndefined({
+      name: content.name,
+      from: content.from,
+      body: content.body,
+      send_at: toDate(content.sendAtMs),
+      rate_per_second: content.ratePerSecond,
+      budget: content.budget === undefined ? undefined : Long.fromBigInt(content.budget),
+      quiet_hours: content.quietHours,
+      client_reference: content.clientReference,
+    }) as CampaignDocument["content"],
+    progress: {
+      ...progress,
+      held: Long.fromBigInt(progress.held),
+      charged: Long.fromBigInt(progress.charged),
+    },
+    pause_reason: campaign.pauseReason,
+    paused_at: toDate(campaign.pausedAtMs),
+    takes_back: campaign.takesBack || undefined,
+    open_chunk: campaign.openChunk,
+    open_chunk_max:
+      campaign.openChunk === undefined ? undefined : Long.fromBigInt(campaign.openChunkMax),
+    next_row: campaign.nextRow,
+    next_chunk: campaign.nextChunk,
+    next_feed_at: campaign.nextFeedAtMs,
+    created_at: new Date(campaign.createdAtMs),
+    started_at: toDate(campaign.startedAtMs),
+    ended_at: toDate(campaign.endedAtMs),
+    updated_at: new Date(campaign.updatedAtMs),
+    work: workOf(campaign),
+  }) as CampaignDocument;
+}
+
+export function toCampaign(document: CampaignDocument): Campaign {
+  const { content } = document;
+  const toContent: CampaignContent = {
+    name: content.name,
+    from: content.from,
+    body: content.body,
+    sendAtMs: content.send_at?.getTime(),
+    ratePerSecond: content.rate_per_second,
+    budget: content.budget === undefined ? undefined : toBigInt(content.budget),
+    quietHours: content.quiet_hours,
+    clientReference: content.client_reference,
+  };
+  return {
+    id: document._id,
+    tenantId: document.tenant_id,
+    mode: document.mode,
+    currency: document.currency,
+    content: toContent,
+    status: document.status,
+    pauseReason: document.pause_reason,
+    pausedAtMs: document.paused_at?.getTime(),
+    progress: toProgress(document.progress),
+    takesBack: document.takes_back === true,
+    openChunk: document.open_chunk,
+    openChunkMax: toBigInt(document.open_chunk_max ?? Long.ZERO),
+    nextRow: document.next_row,
+    nextChunk: document.next_chunk,
+    nextFeedAtMs: document.next_feed_at,
+    createdAtMs: document.created_at.getTime(),
+    startedAtMs: document.started_at?.getTime(),
+    endedAtMs: document.ended_at?.getTime(),
+    updatedAtMs: document.updated_at.getTime(),
+  };
+}
+
+export function fromRow(row: Row): RowDocument {
+  const { variables } = row;
+  return withoutUndefined({
+    _id: rowId(row.campaignId, row.to),
+    campaign_id: row.campaignId,
+    index: row.index,
+    to: row.to,
+    variables: Object.keys(variables).length === 0 ? undefined : variables,
+    client_reference: row.clientReference,
+    status: row.status,
+    message_id: row.messageId,
+    message_at: row.messageAtMs === 0 ? undefined : new Date(row.messageAtMs),
+    held: row.held === 0n ? undefined : Long.fromBigInt(row.held),
+    amount: row.amount === 0n ? undefined : Long.fromBigInt(row.amount),
+    taken_back: row.takenBack.length === 0 ? undefined : [...row.takenBack],
+    error: row.error,
+  }) as RowDocument;
+}
+
+export function toRow(document: RowDocument): Row {
+  return {
+    campaignId: document.campaign_id,
+    index: document.index,
+    to: document.to,
+    variables: document.variables ?? {},
+    clientReference: document.client_reference,
+    status: document.status,
+    messageId: document.message_id,
+    messageAtMs: document.message_at?.getTime() ?? 0,
+    held: document.held === undefined ? 0n : toBigInt(document.held),
+    amount: document.amount === undefined ? 0n : toBigInt(document.amount),
+    takenBack: document.taken_back ?? [],
+    error: document.error,
+  };
+}
+
+function workOf(campaign: Campaign): WorkKind | undefined {
+  const { status, openChunk, takesBack, pauseReason } = campaign;
+  if (status === "running" || openChunk !== undefined || takesBack) return "feed";
+  if (status === "scheduled") return "scheduled";
+  if (status === "paused") return pauseReason === "customer" ? undefined : "paused";
+  return status === "draft" ? undefined : "ended";
+}
+
+function toProgress(stored: CampaignDocument["progress"]): Progress {
+  const progress = { ...EMPTY_PROGRESS };
+  for (const status of ROW_STATUSES) progress[status] = Number(stored[status]);
+  return { ...progress, held: toBigInt(stored.held), charged: toBigInt(stored.charged) };
+}
+
+function toBigInt(value: Long): bigint {
+  return value.toBigInt();
+}
+
+function toDate(atMs: number | undefined): Date | undefined {
+  return atMs === undefined ? undefined : new Date(atMs);
+}
+
+function withoutUndefined<T extends object>(fields: T): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}
