@@ -9,7 +9,7 @@ import type { Logger } from "../services/shared/core/logger.ts";
 import { traceFields } from "../services/shared/io/tracing.ts";
 import { runInCall } from "../services/shared/rpc/call-context.ts";
 import { type AdmissionParts, admit } from "./auth/admission.ts";
-import { announcesBody, type BodyLimits, readBody } from "./http/body.ts";
+import { announcesBody, type BodyLimits, isCsv, readBody } from "./http/body.ts";
 import type { Cors } from "./http/cors.ts";
 import { mustDrain, respondAndDrain } from "./http/drain-request.ts";
 import { isDuplicateHeader } from "./http/duplicate-header.ts";
@@ -141,9 +141,12 @@ function dispatch(parts: AppParts): Middleware {
     const state = context.state as RequestState;
     const { match } = state;
     const operation = operationFor(match, context.method);
-    state.bodyBytes = await readBody(context.req, context.res, parts.bodyLimits, (reservation) => {
+    const takesCsv = operation?.doc.body?.csvExample !== undefined;
+    const onReserve = (reservation: RequestState["bodyReservation"] & object) => {
       state.bodyReservation = reservation;
-    });
+    };
+    const { bodyLimits } = parts;
+    state.bodyBytes = await readBody(context.req, context.res, bodyLimits, onReserve, takesCsv);
     countIn(parts, state);
     if (match === undefined || operation === undefined) return unmatched(parts, context);
     const caller = await admit(parts, context);
@@ -170,18 +173,28 @@ function handle(
   const traceparent = span?.traceparent ?? callerTrace(headers);
   const idempotencyKey = headers["idempotency-key"] as string | undefined;
   const { params } = match;
+  const forms = { isCsv: isCsv(context.req), wantsCsv: wantsCsv(headers.accept) };
   return runInCall({ requestId, tenantId: caller.tenantId, traceparent }, () =>
-    operation.handle({ caller, requestId, params, query, bodyBytes, idempotencyKey }),
+    operation.handle({ caller, requestId, params, query, bodyBytes, idempotencyKey, ...forms }),
   );
 }
 
 function respond(context: Context, response: OperationResponse): void {
   context.status = response.status;
   for (const name in response.headers) setHeader(context, name, response.headers[name] ?? "");
+  if (response.csv !== undefined) {
+    setHeader(context, "Content-Type", "text/csv; charset=utf-8");
+    context.body = response.csv;
+  }
   if (response.body === undefined) return;
   // Set the type before the body, or Koa guesses one.
   setHeader(context, "Content-Type", "application/json; charset=utf-8");
   context.body = JSON.stringify(response.body);
+}
+
+/** True when CSV is asked for by name; JSON is the answer to anything else (RFC 9110 section 12.5.1). */
+function wantsCsv(accept: string | undefined): boolean {
+  return accept !== undefined && /(?:^|,)[ \t]*text\/csv[ \t]*(?:;|,|$)/i.test(accept);
 }
 
 /** Answers paths and methods that no operation has. Below /v1 the caller must be admitted first. */

@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { hostname } from "node:os";
+import { CampaignService } from "../proto/gen/sms/v1/campaign_pb.js";
 import { MessagingService } from "../proto/gen/sms/v1/messaging_pb.js";
 import { SenderIdService } from "../proto/gen/sms/v1/sender_id_pb.js";
 import { TenantService } from "../proto/gen/sms/v1/tenant_pb.js";
@@ -133,6 +134,7 @@ function createPorts(context: ServiceContext, config: GatewayConfig, redis: Redi
     wallets: context.client(WalletService),
     senderIds: context.client(SenderIdService),
     webhooks: context.client(WebhookService),
+    campaigns: context.client(CampaignService),
     keyLocks: createKeyLocks(redis),
     cursors: createCursors(config.CURSOR_KEY),
     clock: context.clock,

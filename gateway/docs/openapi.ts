@@ -5,6 +5,12 @@
 import { ERRORS, type ErrorCode } from "../../services/shared/core/errors.ts";
 import { KEY_FORM } from "../../services/shared/core/idempotency-key.ts";
 import type { Operation } from "../operations/operation.ts";
+import {
+  CAMPAIGN_CHANGE,
+  CAMPAIGN_TEST,
+  NEW_CAMPAIGN,
+  NEW_RECIPIENTS,
+} from "../schemas/campaigns.ts";
 import { RESPONSE_SCHEMAS } from "../schemas/responses.ts";
 import { BATCH_SEND, BULK_SEND, SINGLE_SEND } from "../schemas/sends.ts";
 import { ENDPOINT_CHANGE, NEW_ENDPOINT, RECOVERY } from "../schemas/webhooks.ts";
@@ -94,6 +100,10 @@ export function buildOpenApi(operations: readonly Operation[], options: Document
         NewWebhookEndpoint: NEW_ENDPOINT,
         WebhookEndpointChange: ENDPOINT_CHANGE,
         WebhookRecoveryRequest: RECOVERY,
+        NewCampaign: NEW_CAMPAIGN,
+        CampaignChange: CAMPAIGN_CHANGE,
+        NewCampaignRecipients: NEW_RECIPIENTS,
+        CampaignTest: CAMPAIGN_TEST,
         ...RESPONSE_SCHEMAS,
         ...EVENT_SCHEMAS,
       },
@@ -106,6 +116,8 @@ const TAGS: Readonly<Record<string, string>> = {
   Messages: "Read, list and cancel messages.",
   Balance: "The wallet: what it has, what is held, what new sends may use.",
   "Sender IDs": "The names that messages come from, and whether each can be used now.",
+  Campaigns:
+    "One text with placeholders to many recipients: each once, within a budget, stopped at any time.",
   "Webhook endpoints": "Where events go, and what became of each delivery.",
 };
 
@@ -128,12 +140,21 @@ function describeOperation(operation: Operation, options: DocumentOptions) {
       : {
           requestBody: {
             required: body.isRequired,
-            content: { "application/json": { schema: body.schema, example: body.example } },
+            content: {
+              "application/json": { schema: body.schema, example: body.example },
+              ...csvContent(body.csvExample),
+            },
           },
         }),
     responses: describeResponses(operation, options),
     "x-required-scope": scope,
   };
+}
+
+/** The other form of a body: a file. */
+function csvContent(example: string | undefined) {
+  if (example === undefined) return {};
+  return { "text/csv": { schema: { type: "string" }, example } };
 }
 
 function describeParameters({ params, query, takesIdempotencyKey }: OperationDoc) {
@@ -181,6 +202,7 @@ function describeResponses(operation: Operation, options: DocumentOptions) {
         : {
             content: {
               "application/json": { schema: response.schema, example: response.example },
+              ...csvContent(response.csvExample),
             },
           }),
       ...(response.leadsTo === undefined ? {} : { links: linksOf(response.leadsTo) }),

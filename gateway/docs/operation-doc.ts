@@ -25,6 +25,8 @@ export type SuccessResponse = {
   /** Absent when the response has no body. */
   readonly schema?: Schema;
   readonly example?: unknown;
+  /** The same as `text/csv`, where the caller may ask for it. */
+  readonly csvExample?: string;
   readonly headers?: readonly HeaderName[];
   /** Operations on the created resource: operation id to the name of its id parameter. */
   readonly leadsTo?: Readonly<Record<string, string>>;
@@ -34,7 +36,13 @@ export type SuccessResponse = {
 export type OperationDoc = {
   /** Unique: a verb and a noun. */
   readonly id: string;
-  readonly tag: "Sending" | "Messages" | "Balance" | "Sender IDs" | "Webhook endpoints";
+  readonly tag:
+    | "Sending"
+    | "Messages"
+    | "Balance"
+    | "Sender IDs"
+    | "Webhook endpoints"
+    | "Campaigns";
   readonly summary: string;
   readonly description: string;
   readonly params?: Readonly<Record<string, Schema>>;
@@ -43,6 +51,8 @@ export type OperationDoc = {
     readonly schema: Schema;
     readonly isRequired: boolean;
     readonly example: unknown;
+    /** An example of a `text/csv` file, where the operation takes one. */
+    readonly csvExample?: string;
   };
   readonly takesIdempotencyKey?: boolean;
   readonly response: SuccessResponse;

@@ -19,7 +19,8 @@ export function announcesBody({ headers }: IncomingMessage): boolean {
 
 /**
  * Reads the bytes of a request's body, limited in size and time. Errors: `payload_too_large` as soon as the
- * length is known to exceed the limit, `unsupported_media_type` for a body that is not JSON in UTF-8,
+ * length is known to exceed the limit, `unsupported_media_type` for a body that is not JSON in UTF-8, nor CSV where the
+ * operation takes it,
  * `request_timeout` when it does not arrive in time, `service_unavailable` when the body budget evicts it.
  * `onReserve` gets the reservation; the caller releases it after the response.
  */
@@ -28,13 +29,14 @@ export async function readBody(
   response: ServerResponse,
   limits: BodyLimits,
   onReserve: (reservation: BodyReservation) => void,
+  takesCsv = false,
 ): Promise<Buffer> {
   const { headers } = request;
   const isChunked = headers["transfer-encoding"] !== undefined;
   const announced = Number(headers["content-length"] ?? 0);
   if (announced === 0 && !isChunked) return EMPTY;
   if (announced > limits.bytesMax) throw tooLarge(limits.bytesMax);
-  const isAcceptable = isJson(request);
+  const isAcceptable = isOfType(request, takesCsv);
   // A chunked body may be empty, so wait for its first byte; an announced one is refused at once.
   if (!isAcceptable && !isChunked) throw wrongType();
   // HTTP/1.0 has no interim responses (RFC 9110 section 15.2).
@@ -47,16 +49,22 @@ export async function readBody(
 
 const EMPTY = Buffer.alloc(0);
 
+/** True for a body that is announced as CSV. Its encoding is checked where it is read. */
+export function isCsv({ headers }: IncomingMessage): boolean {
+  return /^[ \t]*text\/csv[ \t]*(?:;|$)/i.test(headers["content-type"] ?? "");
+}
+
 const JSON_TYPE = /^[ \t]*application\/json[ \t]*(?:;|$)/i;
 
 /** One parameter of a media type, possibly empty (RFC 9110 section 5.6.6). */
 const PARAMETER = /;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=([\w!#$%&'*+.^`|~-]+|"[^"\\]*")[ \t]*)?/gy;
 
-function isJson(request: IncomingMessage): boolean {
+function isOfType(request: IncomingMessage, takesCsv: boolean): boolean {
   const { headers, rawHeaders } = request;
   const { "content-type": type, "content-encoding": encoding } = headers;
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") return false;
   if (isDuplicateHeader(rawHeaders, "content-type")) return false;
+  if (takesCsv && isCsv(request)) return true;
   return type === "application/json" || isJsonType(type ?? "");
 }
 

@@ -1,4 +1,5 @@
 import { balanceOperation } from "./balance.ts";
+import { type CampaignPorts, campaignOperations } from "./campaigns/all-campaigns.ts";
 import { type CancelPorts, cancelOperation } from "./messages/cancel.ts";
 import { getMessageOperation } from "./messages/get.ts";
 import { type ListPorts, listMessagesOperation } from "./messages/list.ts";
@@ -13,7 +14,8 @@ export type OperationPorts = SendPorts &
   CancelPorts &
   ListPorts &
   SenderIdPorts &
-  DeliveryPorts & { readonly wallets: Parameters<typeof balanceOperation>[0] };
+  DeliveryPorts &
+  CampaignPorts & { readonly wallets: Parameters<typeof balanceOperation>[0] };
 
 /** Every operation of the API, in the order of its documentation. */
 export function createOperations(ports: OperationPorts, keepsDeprecatedPath: boolean): Operation[] {
@@ -26,5 +28,6 @@ export function createOperations(ports: OperationPorts, keepsDeprecatedPath: boo
     listSenderIdsOperation(ports),
     ...webhookEndpointOperations(ports.webhooks),
     ...webhookDeliveryOperations(ports),
+    ...campaignOperations(ports),
   ];
 }

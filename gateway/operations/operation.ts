@@ -13,12 +13,18 @@ export type OperationRequest = {
   readonly bodyBytes: Buffer;
   /** The `Idempotency-Key` header as sent. */
   readonly idempotencyKey: string | undefined;
+  /** The body is `text/csv`; only where the operation takes files. */
+  readonly isCsv: boolean;
+  /** The caller asks for `text/csv`. */
+  readonly wantsCsv: boolean;
 };
 
 /** The output of a handler; the body is serialised as it is. */
 export type OperationResponse = {
   readonly status: number;
   readonly body?: unknown;
+  /** A file in place of the body. */
+  readonly csv?: string;
   readonly headers?: Readonly<Record<string, string>>;
 };
 

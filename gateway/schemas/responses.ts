@@ -4,36 +4,18 @@
  */
 import { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
 import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
-
-type Schema = Readonly<Record<string, unknown>>;
-
-/** A decimal amount with four fraction digits. */
-const AMOUNT = { type: "string", pattern: "^-?\\d+\\.\\d{4}$", examples: ["12.5000"] } as const;
-const INSTANT = {
-  type: "string",
-  format: "date-time",
-  pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$",
-} as const;
-const CURRENCY = { type: "string", pattern: "^[A-Z]{3}$", examples: ["NGN"] } as const;
-const MODE = {
-  type: "string",
-  enum: ["live", "test"],
-  description:
-    "That of the API key it was sent with: messages of test mode reach no phone and cost nothing.",
-} as const;
-const COUNT = { type: "integer", minimum: 0 } as const;
-
-function orNull(schema: { readonly type: string; readonly [keyword: string]: unknown }): Schema {
-  return { ...schema, type: [schema.type, "null"] };
-}
-
-function object(properties: Readonly<Record<string, Schema>>): Schema {
-  return { type: "object", required: Object.keys(properties), properties };
-}
-
-function idOf(prefix: string): Schema {
-  return { type: "string", pattern: `^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$` };
-}
+import { CAMPAIGN_SCHEMAS } from "./campaign-responses.ts";
+import {
+  AMOUNT,
+  COUNT,
+  CURRENCY,
+  INSTANT,
+  idOf,
+  MODE,
+  object,
+  orNull,
+  type Schema,
+} from "./schema-parts.ts";
 
 /** A message id. */
 export const MESSAGE_ID = idOf("msg");
@@ -254,6 +236,7 @@ export const RESPONSE_SCHEMAS: Readonly<Record<string, Schema>> = {
   SendResult: SEND_RESULT,
   Balance: BALANCE,
   SenderId: SENDER_ID,
+  ...CAMPAIGN_SCHEMAS,
   WebhookEndpoint: object({ ...WEBHOOK_PROPERTIES, ...MADE_AND_CHANGED }),
   WebhookEndpointWithSecret: object({
     ...WEBHOOK_PROPERTIES,

@@ -75,6 +75,24 @@ export function readContent(wire: ContentProto | undefined): CampaignContent {
   };
 }
 
+/** The members of a draft's content, by their names in the protocol. */
+const CONTENT_FIELDS: Readonly<Record<string, keyof CampaignContent>> = {
+  name: "name",
+  from: "from",
+  body: "body",
+  send_at_ms: "sendAtMs",
+  rate_per_second: "ratePerSecond",
+  budget_amount: "budget",
+  quiet_hours: "quietHours",
+  client_reference: "clientReference",
+};
+
+/** Reads which members change; none named means all. */
+export function readFields(fields: readonly string[]): (keyof CampaignContent)[] {
+  const names = fields.length === 0 ? Object.keys(CONTENT_FIELDS) : fields;
+  return names.map((name) => checkKnown("fields", CONTENT_FIELDS[name]));
+}
+
 const QUIET_HOURS: Readonly<Partial<Record<QuietHoursPolicy, "hold" | "reject">>> = {
   [QuietHoursPolicy.HOLD]: "hold",
   [QuietHoursPolicy.REJECT]: "reject",

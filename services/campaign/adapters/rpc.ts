@@ -37,6 +37,7 @@ import type { SendTest } from "../app/send-test.ts";
 import {
   campaignToProto,
   readContent,
+  readFields,
   readMode,
   readRowStatuses,
   readStatuses,
@@ -106,7 +107,12 @@ function draftMethods({
     },
     async updateCampaign(request) {
       const { scope, id } = targetOf(request);
-      const campaign = await campaigns.update(scope, id, readContent(request.content));
+      const changed = readContent(request.content);
+      const names = readFields(request.fields);
+      const campaign = await campaigns.update(scope, id, (content) => ({
+        ...content,
+        ...Object.fromEntries(names.map((name) => [name, changed[name]])),
+      }));
       return { campaign: campaignToProto(campaign) };
     },
     async deleteCampaign(request) {

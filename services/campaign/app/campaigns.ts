@@ -40,9 +40,14 @@ export function createCampaigns({ store, tenants, clock, openMax }: CampaignPart
     },
 
     /** Errors: `not_found`, `invalid_state_transition`, `validation_error`. */
-    async update(scope: Scope, id: string, content: CampaignContent): Promise<Campaign> {
+    async update(
+      scope: Scope,
+      id: string,
+      change: (content: CampaignContent) => CampaignContent,
+    ): Promise<Campaign> {
       return inDraft(store, scope, id, "change its content", async ({ campaign }) => {
         const nowMs = clock.now();
+        const content = change(campaign.content);
         refuse(contentFaults(content, nowMs));
         const changed = { ...campaign, content, updatedAtMs: nowMs };
         return { result: changed, campaign: changed };

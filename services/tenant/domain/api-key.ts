@@ -9,6 +9,8 @@ export const SCOPES = [
   "balance:read",
   "sender_ids:read",
   "webhooks:manage",
+  "campaigns:read",
+  "campaigns:manage",
 ] as const;
 
 const NETWORKS_MAX = 100;

@@ -314,6 +314,13 @@ export declare type UpdateCampaignRequest = Message<"sms.v1.UpdateCampaignReques
    * @generated from field: sms.v1.CampaignContent content = 4;
    */
   content?: CampaignContent | undefined;
+
+  /**
+   * The members of the content that change, by their names here, for example "send_at_ms"; empty means all.
+   *
+   * @generated from field: repeated string fields = 5;
+   */
+  fields: string[];
 };
 
 /**
@@ -1320,7 +1327,7 @@ export declare const CampaignService: GenService<{
     output: typeof CampaignResponseSchema;
   },
   /**
-   * Replaces the content of a draft. NOT_FOUND: unknown, or another tenant's or mode's, as for every method below.
+   * Changes the content of a draft. NOT_FOUND: unknown, or another tenant's or mode's, as for every method below.
    * FAILED_PRECONDITION invalid_state_transition when it is no draft.
    *
    * @generated from rpc sms.v1.CampaignService.UpdateCampaign

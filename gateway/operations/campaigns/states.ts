@@ -1,0 +1,131 @@
+/** Starting, pausing, resuming and cancelling a campaign. */
+import type { CampaignResponse } from "../../../proto/gen/sms/v1/campaign_pb.js";
+import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
+import { CAMPAIGN_EXAMPLE } from "../../docs/content/campaign-samples.ts";
+import { componentRef, dataOf, type OperationDoc } from "../../docs/operation-doc.ts";
+import { renderCampaign } from "../../render/campaigns.ts";
+import { compileSchema } from "../../schemas/validate.ts";
+import { EMPTY_BODY } from "../../schemas/webhooks.ts";
+import type { Operation } from "../operation.ts";
+import {
+  CAMPAIGN_PARAM,
+  type CampaignClient,
+  type CampaignPorts,
+  campaignOperation,
+  campaignTarget,
+  type Handler,
+  keyedResponse,
+  LONG_CALL,
+  ONE,
+  readCampaignRequest,
+  unknownCampaign,
+} from "./campaign-operation.ts";
+
+const validateEmpty = compileSchema(EMPTY_BODY);
+
+type Target = ReturnType<typeof campaignTarget> & {
+  readonly idempotencyKey: string;
+  readonly fingerprint: Buffer;
+};
+type Change = (campaigns: CampaignClient, target: Target) => Promise<CampaignResponse>;
+
+/** Creates the operations. */
+export function stateOperations(ports: CampaignPorts): Operation[] {
+  const operation = (name: string, doc: Omit<OperationDoc, "tag">, change: Change) =>
+    campaignOperation(ports, "POST", `${ONE}/${name}`, doc, handlerOf(change));
+  return [
+    operation("start", START, (campaigns, target) => campaigns.startCampaign(target, LONG_CALL)),
+    operation("pause", PAUSE, (campaigns, target) => campaigns.pauseCampaign(target, LONG_CALL)),
+    operation("resume", RESUME, (campaigns, target) => campaigns.resumeCampaign(target, LONG_CALL)),
+    operation("cancel", CANCEL, (campaigns, target) =>
+      campaigns.cancelOpenCampaign(target, LONG_CALL),
+    ),
+  ];
+}
+
+function handlerOf(change: Change): Handler {
+  return async (ports, request) => {
+    const target = campaignTarget(request);
+    const options = { validate: validateEmpty, isBodyRequired: false };
+    const { keyed } = await readCampaignRequest(ports, request, options);
+    const { campaign, replayed } = await rpcAnswer(
+      change(ports.campaigns, { ...target, ...keyed }),
+    );
+    if (campaign === undefined) throw unknownCampaign();
+    return keyedResponse(200, renderCampaign(campaign), replayed);
+  };
+}
+
+function docOf(
+  given: Pick<OperationDoc, "id" | "summary" | "description"> & {
+    readonly errors?: OperationDoc["errors"];
+    readonly example: object;
+  },
+): Omit<OperationDoc, "tag"> {
+  const { errors = [], example, ...texts } = given;
+  return {
+    ...texts,
+    params: CAMPAIGN_PARAM,
+    body: { schema: EMPTY_BODY, isRequired: false, example: {} },
+    takesIdempotencyKey: true,
+    response: {
+      status: 200,
+      description: "The campaign.",
+      schema: dataOf(componentRef("Campaign")),
+      example: { data: example },
+      headers: ["Idempotent-Replayed"],
+    },
+    errors: [
+      "not_found",
+      "conflict",
+      "idempotency_key_reused",
+      "invalid_state_transition",
+      "validation_error",
+      ...errors,
+    ],
+  };
+}
+
+const START = docOf({
+  id: "startCampaign",
+  summary: "Start a campaign",
+  description:
+    "Freezes content and recipients, and runs it, or schedules it for its `send_at`. 402 when the balance does not " +
+    "cover the estimate. A campaign that runs is answered as it is.",
+  errors: [
+    "insufficient_balance",
+    "email_not_verified",
+    "tenant_suspended",
+    "sender_id_not_approved",
+  ],
+  example: CAMPAIGN_EXAMPLE,
+});
+
+const PAUSE = docOf({
+  id: "pauseCampaign",
+  summary: "Pause a campaign",
+  description:
+    "After the answer nothing new is queued. What is queued is taken back, but for messages that are being sent; " +
+    "those recipients wait again.",
+  example: { ...CAMPAIGN_EXAMPLE, status: "paused", pause_reason: "customer" },
+});
+
+const RESUME = docOf({
+  id: "resumeCampaign",
+  summary: "Resume a campaign",
+  description: "It goes on with the recipients that wait.",
+  example: CAMPAIGN_EXAMPLE,
+});
+
+const CANCEL = docOf({
+  id: "cancelCampaign",
+  summary: "Cancel a campaign",
+  description:
+    "For good: what waits is cancelled, but for messages that are being sent, and its holds return within about a " +
+    "minute.",
+  example: {
+    ...CAMPAIGN_EXAMPLE,
+    status: "cancelled",
+    completed_at: "2026-11-02T09:31:00.000Z",
+  },
+});
