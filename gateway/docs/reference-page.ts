@@ -104,8 +104,7 @@ ${responseTable(operation.responses)}
 const WEBHOOKS_NOTE =
   "Each event is one POST request to every endpoint that has asked for its type. All have the same " +
   "headers, with their own `X-Service-Event-Type`. Answer 2xx within 10 seconds; anything else is a " +
-  `failure. ${ATTEMPTS_NOTE} The types \`campaign.*\` are announced: an ` +
-  "endpoint can ask for them, and nothing is sent for them yet.";
+  `failure. ${ATTEMPTS_NOTE}`;
 
 /** One event type; the headers, which all types share, are in the first section. */
 function webhookSection(name: string, webhook: WebhookOperation, isFirst: boolean): Html {

@@ -1,7 +1,9 @@
 /** The webhook events, as OpenAPI 3.1 webhooks (`docs/contract.md#webhooks`). */
 import type { EventType } from "../../services/shared/core/event-types.ts";
 import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
+import { CAMPAIGN_STATUSES } from "../schemas/campaign-responses.ts";
 import {
+  CAMPAIGN_EVENT_EXAMPLES,
   MESSAGE_EVENT_EXAMPLES,
   SENDER_ID_EVENT_EXAMPLES,
   STATUS_CHANGED_EXAMPLE,
@@ -10,9 +12,6 @@ import {
   WALLET_LOW_EXAMPLE,
 } from "./content/event-samples.ts";
 import { componentRef, type Schema } from "./operation-doc.ts";
-
-/** The types that the system sends; those of campaigns are announced and not sent yet. */
-export type SentEventType = Exclude<EventType, `campaign.${string}`>;
 
 const INSTANT = {
   type: "string",
@@ -27,7 +26,7 @@ function object(properties: Readonly<Record<string, Schema>>): Schema {
 }
 
 /** The body of an event; clients ignore unknown members. */
-function event(types: readonly SentEventType[], data: Readonly<Record<string, Schema>>): Schema {
+function event(types: readonly EventType[], data: Readonly<Record<string, Schema>>): Schema {
   return object({
     api_version: { const: "v1" },
     created_at: { ...INSTANT, description: "When the change happened, not when it was sent." },
@@ -98,6 +97,20 @@ export const EVENT_SCHEMAS = {
     reference: { type: ["string", "null"], description: "The payment's reference, if it has one." },
   }),
   WalletLowBalanceEvent: event(["wallet.low_balance"], { object: componentRef("Balance") }),
+  CampaignEvent: event(
+    [
+      "campaign.started",
+      "campaign.paused",
+      "campaign.resumed",
+      "campaign.completed",
+      "campaign.cancelled",
+      "campaign.failed",
+    ],
+    {
+      object: componentRef("Campaign"),
+      previous_status: { type: "string", enum: CAMPAIGN_STATUSES },
+    },
+  ),
   WebhookTestEvent: event(["webhook.test"], {
     object: object({ message: { type: "string" }, object: { const: "webhook_test" } }),
   }),
@@ -145,8 +158,16 @@ function senderIdEvent(
   return { summary, description, schema: "SenderIdEvent", example: SENDER_ID_EVENT_EXAMPLES[what] };
 }
 
+function campaignEvent(
+  what: keyof typeof CAMPAIGN_EVENT_EXAMPLES,
+  summary: string,
+  description: string,
+): Described {
+  return { summary, description, schema: "CampaignEvent", example: CAMPAIGN_EVENT_EXAMPLES[what] };
+}
+
 /** The documentation of each type; a type without one does not compile. */
-const EVENTS: Readonly<Record<SentEventType, Described>> = {
+const EVENTS: Readonly<Record<EventType, Described>> = {
   "message.status_changed": {
     summary: "A message has changed its status",
     description:
@@ -191,6 +212,36 @@ const EVENTS: Readonly<Record<SentEventType, Described>> = {
     "cancelled",
     "A message was cancelled",
     "Sent when a message is cancelled before it was sent; it is not charged.",
+  ),
+  "campaign.started": campaignEvent(
+    "started",
+    "A campaign has started",
+    "Sent when a campaign runs for the first time, at once or at its time.",
+  ),
+  "campaign.paused": campaignEvent(
+    "paused",
+    "A campaign is paused",
+    "Sent when the customer or the service pauses a campaign; `pause_reason` says why.",
+  ),
+  "campaign.resumed": campaignEvent(
+    "resumed",
+    "A campaign goes on",
+    "Sent when a paused campaign is resumed.",
+  ),
+  "campaign.completed": campaignEvent(
+    "completed",
+    "A campaign is completed",
+    "Sent when each recipient has a message or a verdict, and none is queued; receipts may still come.",
+  ),
+  "campaign.cancelled": campaignEvent(
+    "cancelled",
+    "A campaign was cancelled",
+    "Sent when a campaign is cancelled; what waits is cancelled after it.",
+  ),
+  "campaign.failed": campaignEvent(
+    "failed",
+    "A campaign has failed",
+    "Sent when a campaign that the service paused was not resumed for 7 days.",
   ),
   "sender_id.approved": senderIdEvent(
     "approved",
@@ -244,7 +295,7 @@ function header(name: string, description: string, schema: Schema) {
   return { name, in: "header", required: true, description, schema: { type: "string", ...schema } };
 }
 
-function headersOf(type: SentEventType) {
+function headersOf(type: EventType) {
   return [
     header("User-Agent", "Who sends.", { const: "Service-Webhooks/1" }),
     header("X-Service-Event-Type", "The event's type.", { const: type }),
@@ -268,10 +319,7 @@ function headersOf(type: SentEventType) {
   ];
 }
 
-function describeWebhook(
-  type: SentEventType,
-  { summary, description, schema, example }: Described,
-) {
+function describeWebhook(type: EventType, { summary, description, schema, example }: Described) {
   return {
     // `message.status_changed` is messageStatusChanged.
     operationId: type.replace(/[._]([a-z])/g, (_, letter: string) => letter.toUpperCase()),
@@ -299,6 +347,6 @@ function describeWebhook(
 export const WEBHOOKS = Object.fromEntries(
   Object.entries(EVENTS).map(([type, described]) => [
     type,
-    { post: describeWebhook(type as SentEventType, described) },
+    { post: describeWebhook(type as EventType, described) },
   ]),
-) as Readonly<Record<SentEventType, { readonly post: WebhookOperation }>>;
+) as Readonly<Record<EventType, { readonly post: WebhookOperation }>>;

@@ -19,12 +19,9 @@ const URL_FIELD = {
   examples: ["https://example.com/sms-events"],
 } as const;
 
-const ANNOUNCED =
-  "The types `campaign.*` are announced: they may be named, and nothing is sent for them yet.";
-
 const WANTED_TYPES = {
   type: "array",
-  description: `Event types that are wanted. ${ANNOUNCED}`,
+  description: "Event types that are wanted.",
   minItems: 1,
   maxItems: 64,
   items: { type: "string", enum: EVENT_TYPES },
@@ -54,7 +51,7 @@ export const NEW_ENDPOINT = {
     url: URL_FIELD,
     event_types: {
       ...WANTED_TYPES,
-      description: `Event types that are wanted; \`message.status_changed\` alone when absent. ${ANNOUNCED}`,
+      description: "Event types that are wanted; `message.status_changed` alone when absent.",
     },
     sources: SOURCES,
     description: DESCRIPTION,

@@ -180,6 +180,7 @@ export function memoryPorts(changes: Partial<OperationPorts> = {}): OperationPor
     wallets: nothing,
     senderIds: nothing,
     webhooks: nothing,
+    campaigns: nothing,
     keyLocks: createMemoryKeyLocks(),
     cursors: createCursors("a key of tests"),
     clock: { now: () => Date.now() },

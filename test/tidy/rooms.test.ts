@@ -1,7 +1,7 @@
 import { arrows, exists, rule, sources } from "../support/house-rules.ts";
 import { importsOf } from "../support/source-files.ts";
 
-const SERVICES = ["tenant", "sender-id", "wallet", "routing", "messaging", "carrier", "webhook"];
+const SERVICES = ["tenant", "sender-id", "wallet", "routing", "messaging", "carrier", "webhook", "campaign"];
 const ROOMS = ["README.md", "domain", "app", "store", "adapters", "config", "start", "migrate"];
 
 /**
@@ -30,7 +30,7 @@ const PLACES: readonly { readonly pattern: RegExp; readonly rank?: number }[] = 
   { pattern: /^gateway\/(app|config|start)\.ts$/ },
   { pattern: /^gateway\/(http|json|load-shedding|auth|rate-limit|idempotency)\/[\w-]+\.ts$/ },
   { pattern: /^gateway\/(lists|schemas|render)\/[\w-]+\.ts$/ },
-  { pattern: /^gateway\/operations\/((messages|sends|webhooks)\/)?[\w-]+\.ts$/ },
+  { pattern: /^gateway\/operations\/((campaigns|messages|sends|webhooks)\/)?[\w-]+\.ts$/ },
   { pattern: /^gateway\/docs\/((content|examples|webhook-verification)\/)?[\w-]+\.ts$/ },
   { pattern: /^deploy\/((dev|chart|backup)\/)?[\w-]+\.m?ts$|^deploy\/dev\/install\.mjs$/ },
   { pattern: /^test\/(unit|contract|integration|e2e)\/[\w-]+\/[\w.-]+\.test\.ts$/ },

@@ -2,6 +2,7 @@
 import { compactSorted } from "../../../services/shared/core/canonical-json.ts";
 import type { EventType } from "../../../services/shared/core/event-types.ts";
 import type { MessageStatus } from "../../../services/shared/core/message-status.ts";
+import { CAMPAIGN_EXAMPLE } from "./campaign-samples.ts";
 import { BALANCE_EXAMPLE, MESSAGE_EXAMPLE, SENDER_ID_EXAMPLE } from "./samples.ts";
 
 const ACCEPTED_AT = "2026-11-02T09:30:00.125Z";
@@ -116,6 +117,26 @@ export const SENDER_ID_EVENT_EXAMPLES = {
   }),
   suspended: senderIdEvent("sender_id.suspended", { status: "suspended", usable: false }),
   reinstated: senderIdEvent("sender_id.reinstated", {}),
+} as const;
+
+function campaignEvent(type: EventType, previous: string, changed: Data): unknown {
+  const object = { ...CAMPAIGN_EXAMPLE, ...changed };
+  return event(type, CAMPAIGN_EXAMPLE.updated_at, { object, previous_status: previous });
+}
+
+const ENDED = { completed_at: CAMPAIGN_EXAMPLE.updated_at } as const;
+
+/** One event for each change of a campaign. */
+export const CAMPAIGN_EVENT_EXAMPLES = {
+  started: campaignEvent("campaign.started", "draft", {}),
+  paused: campaignEvent("campaign.paused", "running", {
+    status: "paused",
+    pause_reason: "insufficient_balance",
+  }),
+  resumed: campaignEvent("campaign.resumed", "paused", {}),
+  completed: campaignEvent("campaign.completed", "running", { status: "completed", ...ENDED }),
+  cancelled: campaignEvent("campaign.cancelled", "running", { status: "cancelled", ...ENDED }),
+  failed: campaignEvent("campaign.failed", "paused", { status: "failed", ...ENDED }),
 } as const;
 
 /** The wallet was funded. */

@@ -1,6 +1,6 @@
 /**
  * Reads a file of recipients: UTF-8 with or without a byte order mark, RFC 4180 quoting, comma, semicolon or tab as
- * the header has it. Rows are parsed as they are taken, so a file needs no memory but its own.
+ * the header has it. A line end inside quotes is one line feed, whatever the file has. Rows are parsed as they are taken, so a file needs no memory but its own.
  */
 import { parse } from "csv-parse";
 import { AppError } from "../../shared/core/errors.ts";
@@ -33,13 +33,18 @@ export async function* readRecipientsCsv(
   try {
     for await (const { record, info } of parser as AsyncIterable<Parsed>) {
       if (columns === undefined) columns = readHeader(record);
-      else yield toRow(record, info.lines, columns);
+      else yield toRow(record, firstLine(record, info.lines), columns);
     }
   } catch (error) {
     if (error instanceof AppError || !isCsvError(error)) throw error;
     throw fileFault("invalid_csv", `Line ${error.lines}: ${describe(error.code)}`);
   }
   if (columns === undefined) throw fileFault("too_few", "The file has no header row.");
+}
+
+/** The line where a record begins; a quoted field may hold line ends. */
+function firstLine(record: readonly string[], lastLine: number): number {
+  return record.reduce((line, field) => line - (field.split("\n").length - 1), lastLine);
 }
 
 type Columns = {
@@ -105,7 +110,7 @@ function decode(bytes: Uint8Array): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) throw wrongEncoding("UTF-16");
   if (bytes[0] === 0xfe && bytes[1] === 0xff) throw wrongEncoding("UTF-16");
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes).replaceAll(/\r\n?/g, "\n");
   } catch {
     throw wrongEncoding("another encoding, Latin-1 perhaps");
   }

@@ -1,4 +1,9 @@
 /** Maps protobuf events to domain events. */
+import {
+  type Campaign,
+  CampaignStatus,
+  QuietHoursPolicy,
+} from "../../../proto/gen/sms/v1/campaign_pb.js";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import type { Event } from "../../../proto/gen/sms/v1/events_pb.js";
 import { Encoding, type Message } from "../../../proto/gen/sms/v1/messaging_pb.js";
@@ -7,7 +12,13 @@ import type { Wallet } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { idTimeMs } from "../../shared/core/ids.ts";
 import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
 import { MESSAGE_STATUSES, type MessageStatus } from "../../shared/core/message-status.ts";
-import type { DomainEvent, MessageView, SenderIdView, WalletView } from "../domain/domain-event.ts";
+import type {
+  CampaignView,
+  DomainEvent,
+  MessageView,
+  SenderIdView,
+  WalletView,
+} from "../domain/domain-event.ts";
 
 /** The event is of a newer version: another process of the rollout may read it. */
 export class NewerEventError extends Error {}
@@ -46,6 +57,16 @@ export function toDomainEvent({ id, tenantId, occurredAtMs, payload }: Event): D
       const { type, tenantSuspended } = payload.value;
       const senderId = readSenderId(present(payload.value.senderId), tenantSuspended);
       return { ...head, kind: "sender_id", type, senderId };
+    }
+    case "campaignChanged": {
+      const { type, previousStatus, campaign } = payload.value;
+      return {
+        ...head,
+        kind: "campaign",
+        type,
+        campaign: readCampaign(present(campaign)),
+        previousStatus: readCampaignStatus(previousStatus),
+      };
     }
     default:
       throw new NewerEventError("the event has an unknown kind");
@@ -119,6 +140,59 @@ function readSenderId(senderId: SenderId, isTenantSuspended: boolean): SenderIdV
     createdAtMs: Number(senderId.createdAtMs),
     updatedAtMs: Number(senderId.updatedAtMs),
   };
+}
+
+function readCampaign(campaign: Campaign): CampaignView {
+  const content = present(campaign.content);
+  const progress = present(campaign.progress);
+  return {
+    id: campaign.id,
+    mode: campaign.mode === Mode.TEST ? "test" : "live",
+    name: content.name,
+    status: readCampaignStatus(campaign.status),
+    pauseReason: campaign.pauseReason,
+    from: content.from,
+    body: content.body,
+    sendAtMs: Number(content.sendAtMs),
+    ratePerSecond: content.ratePerSecond,
+    budget: content.budgetAmount,
+    quietHours: QUIET_HOURS[content.quietHours],
+    clientReference: content.clientReference,
+    currency: campaign.currency,
+    progress: Object.fromEntries(PROGRESS.map((name) => [name, Number(progress[name])])),
+    heldAmount: progress.heldAmount,
+    chargedAmount: progress.chargedAmount,
+    createdAtMs: Number(campaign.createdAtMs),
+    startedAtMs: Number(campaign.startedAtMs),
+    endedAtMs: Number(campaign.endedAtMs),
+    updatedAtMs: Number(campaign.updatedAtMs),
+  };
+}
+
+const PROGRESS = [
+  "total",
+  "rejected",
+  "waiting",
+  "queued",
+  "sent",
+  "delivered",
+  "undelivered",
+  "expired",
+  "failed",
+  "cancelled",
+] as const;
+
+const QUIET_HOURS: Readonly<Record<QuietHoursPolicy, "hold" | "reject" | undefined>> = {
+  [QuietHoursPolicy.UNSPECIFIED]: undefined,
+  [QuietHoursPolicy.HOLD]: "hold",
+  [QuietHoursPolicy.REJECT]: "reject",
+};
+
+/** The names of the protocol in lower case are those of the REST API. */
+function readCampaignStatus(status: CampaignStatus): string {
+  const name: string | undefined = CampaignStatus[status];
+  if (name === undefined) throw new NewerEventError("the event has an unknown status");
+  return name.toLowerCase();
 }
 
 function present<T>(value: T | undefined): T {

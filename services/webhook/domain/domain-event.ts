@@ -51,6 +51,31 @@ export type SenderIdView = {
   readonly updatedAtMs: number;
 };
 
+/** A campaign after its change, as the REST API shows it. Amounts are in 1/10,000; an instant of 0 is not set. */
+export type CampaignView = {
+  readonly id: string;
+  readonly mode: "live" | "test";
+  readonly name: string;
+  readonly status: string;
+  readonly pauseReason: string;
+  readonly from: string;
+  readonly body: string;
+  readonly sendAtMs: number;
+  /** 0 is not set. */
+  readonly ratePerSecond: number;
+  readonly budget: bigint | undefined;
+  readonly quietHours: "hold" | "reject" | undefined;
+  readonly clientReference: string;
+  readonly currency: string;
+  readonly progress: Readonly<Record<string, number>>;
+  readonly heldAmount: bigint;
+  readonly chargedAmount: bigint;
+  readonly createdAtMs: number;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  readonly updatedAtMs: number;
+};
+
 /** One committed change. */
 export type DomainEvent = {
   /** `evt_` + ULID; the same in every report of the change. */
@@ -78,4 +103,10 @@ export type DomainEvent = {
       readonly reference: string;
     }
   | { readonly kind: "sender_id"; readonly type: string; readonly senderId: SenderIdView }
+  | {
+      readonly kind: "campaign";
+      readonly type: string;
+      readonly campaign: CampaignView;
+      readonly previousStatus: string;
+    }
 );

@@ -6,7 +6,14 @@ import { derivedEventId } from "./deterministic-ids.ts";
 import type { DomainEvent } from "./domain-event.ts";
 import type { EndpointMode } from "./endpoint.ts";
 import { isEventType } from "./event-types.ts";
-import { eventBody, messageData, senderIdData, statusChangedData, walletData } from "./payloads.ts";
+import {
+  campaignData,
+  eventBody,
+  messageData,
+  senderIdData,
+  statusChangedData,
+  walletData,
+} from "./payloads.ts";
 
 /** One event as endpoints receive it. */
 export type WebhookEvent = {
@@ -64,6 +71,12 @@ export function webhookEventsOf(change: DomainEvent): readonly WebhookEvent[] {
     case "sender_id": {
       const { type, senderId } = change;
       return webhookEvent(change, `sender_id.${type}`, false, () => senderIdData(senderId));
+    }
+    case "campaign": {
+      const { type, campaign, previousStatus } = change;
+      return webhookEvent(change, `campaign.${type}`, false, () =>
+        campaignData(campaign, previousStatus),
+      );
     }
   }
 }

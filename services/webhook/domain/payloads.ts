@@ -7,7 +7,7 @@ import type { EventType } from "../../shared/core/event-types.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 import { formatAmount } from "../../shared/core/money.ts";
 import { formatInstant } from "../../shared/core/rfc3339.ts";
-import type { MessageView, SenderIdView, WalletView } from "./domain-event.ts";
+import type { CampaignView, MessageView, SenderIdView, WalletView } from "./domain-event.ts";
 
 /** Version of the payloads; it equals the version of the REST API. */
 export const API_VERSION = "v1";
@@ -149,6 +149,38 @@ export function senderIdData(senderId: SenderIdView) {
       created_at: formatInstant(senderId.createdAtMs),
       updated_at: formatInstant(senderId.updatedAtMs),
     },
+  };
+}
+
+/** `data` of `campaign.*`: the campaign of the REST API. */
+export function campaignData(campaign: CampaignView, previousStatus: string) {
+  return {
+    object: {
+      id: campaign.id,
+      object: "campaign",
+      mode: campaign.mode,
+      name: campaign.name,
+      status: campaign.status,
+      pause_reason: textOrNull(campaign.pauseReason),
+      from: campaign.from,
+      body: campaign.body,
+      send_at: instantOrNull(campaign.sendAtMs),
+      rate_per_second: campaign.ratePerSecond || null,
+      budget_amount: amountOrNull(campaign.budget),
+      quiet_hours: campaign.quietHours ?? null,
+      client_reference: textOrNull(campaign.clientReference),
+      currency: campaign.currency,
+      progress: {
+        ...campaign.progress,
+        held_amount: formatAmount(campaign.heldAmount),
+        charged_amount: formatAmount(campaign.chargedAmount),
+      },
+      created_at: formatInstant(campaign.createdAtMs),
+      started_at: instantOrNull(campaign.startedAtMs),
+      completed_at: instantOrNull(campaign.endedAtMs),
+      updated_at: formatInstant(campaign.updatedAtMs),
+    },
+    previous_status: previousStatus,
   };
 }
 
