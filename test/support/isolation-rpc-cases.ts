@@ -8,7 +8,10 @@ export type Owned = {
   readonly message: string;
   readonly scheduled: string;
   readonly reservation: string;
+  /** The campaign of a message. */
   readonly campaign: string;
+  /** A draft with a recipient. */
+  readonly draft: string;
   readonly senderId: string;
   readonly senderName: string;
   readonly endpoint: string;
@@ -38,6 +41,7 @@ const list = (shows: keyof Owned | undefined, request: MakeRequest): RpcCase =>
 const internal = (why: string): RpcCase => ({ kind: "internal", why });
 const onlyTenant: MakeRequest = (tenantId) => ({ tenantId });
 const endpoint: MakeRequest = (tenantId, own) => ({ tenantId, endpointId: own.endpoint });
+const draft: MakeRequest = (tenantId, own) => ({ tenantId, mode: 1, campaignId: own.draft });
 
 const CARRIERS = "carriers serve all tenants; the gateway never calls it";
 const OPERATORS = "operators look after all tenants; the gateway never calls it";
@@ -49,6 +53,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "MessagingService/SendMessages": internal(MAKES),
   "MessagingService/SendMany": internal(MAKES),
   "MessagingService/SendEach": internal(MAKES),
+  "MessagingService/EstimateSend": internal("it prices what its caller names, and stores nothing"),
   "MessagingService/LookupSend": thing((tenantId, own) => ({
     tenantId,
     endpoint: 1,
@@ -81,6 +86,33 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "MessagingService/StreamCharges": list("message", onlyTenant),
   "MessagingService/CheckMessages": list(undefined, onlyTenant),
   "MessagingService/GetQueueStats": internal(OPERATORS),
+
+  "CampaignService/CreateCampaign": internal(MAKES),
+  "CampaignService/GetCampaign": thing(draft),
+  "CampaignService/ListCampaigns": list("draft", (tenantId) => ({ tenantId, limit: 50 })),
+  "CampaignService/UpdateCampaign": thing((tenantId, own) => ({
+    ...draft(tenantId, own),
+    content: { name: "changed" },
+    fields: ["name"],
+  })),
+  "CampaignService/AddRecipients": thing((tenantId, own) => ({
+    ...draft(tenantId, own),
+    rows: [{ to: "+2348031112224" }],
+  })),
+  "CampaignService/ListRecipients": thing(draft),
+  "CampaignService/EstimateCampaign": thing(draft),
+  "CampaignService/PreviewCampaign": thing(draft),
+  "CampaignService/SendCampaignTest": thing((tenantId, own) => ({
+    ...draft(tenantId, own),
+    to: ["+2348031112224"],
+  })),
+  "CampaignService/ClearRecipients": thing(draft),
+  "CampaignService/StartCampaign": thing(draft),
+  "CampaignService/PauseCampaign": thing(draft),
+  "CampaignService/ResumeCampaign": thing(draft),
+  "CampaignService/DeleteCampaign": thing(draft),
+  "CampaignService/CancelOpenCampaign": thing(draft),
+  "CampaignService/CheckCampaigns": list(undefined, onlyTenant),
 
   "WalletService/CreateWallet": internal(MAKES),
   "WalletService/GetWallet": list(undefined, onlyTenant),

@@ -45,6 +45,9 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
   const later = await post(PATH, { ...send, send_at: sendAt });
   const bulk = await post(`${PATH}/bulk`, { ...send, to: [OWNERS.to], send_at: sendAt });
   const campaign = newId("campaign");
+  const content = { name: "Owners", from: OWNERS.sender, body: OWNERS.body };
+  const draft = await post("/v1/campaigns", content, OWNERS.rpcKey);
+  await post(`/v1/campaigns/${draft.id}/recipients`, { recipients: [{ to: OWNERS.to }] });
   await rest.messaging.sendMessages({
     ...{ tenantId, mode: Mode.LIVE, endpoint: SendEndpoint.SINGLE, campaignId: campaign },
     source: MessageSource.CAMPAIGN,
@@ -60,6 +63,7 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
     scheduled: later.id,
     reservation: bulk.reservation_id,
     campaign,
+    draft: draft.id,
     senderId: made.senderId?.id ?? "",
     senderName: OWNERS.sender,
     endpoint: endpoint.id,
@@ -99,6 +103,7 @@ export function freeNames(): Owned {
     scheduled: newId("message"),
     reservation: newId("reservation"),
     campaign: newId("campaign"),
+    draft: newId("campaign"),
     senderId: newId("senderId"),
     senderName: "Nobodys",
     endpoint: newId("webhookEndpoint"),

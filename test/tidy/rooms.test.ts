@@ -1,7 +1,16 @@
 import { arrows, exists, rule, sources } from "../support/house-rules.ts";
 import { importsOf } from "../support/source-files.ts";
 
-const SERVICES = ["tenant", "sender-id", "wallet", "routing", "messaging", "carrier", "webhook", "campaign"];
+const SERVICES = [
+  "tenant",
+  "sender-id",
+  "wallet",
+  "routing",
+  "messaging",
+  "carrier",
+  "webhook",
+  "campaign",
+];
 const ROOMS = ["README.md", "domain", "app", "store", "adapters", "config", "start", "migrate"];
 
 /**

@@ -122,7 +122,7 @@ async function readFile({ campaigns }: CampaignPorts, request: OperationRequest)
   }
   await refuseFound(campaigns, request, faults);
   const csv = request.bodyBytes;
-  // A file is told from another by its bytes.
+  // The bytes of a file identify its request.
   return { csv, ...keyedBy(key, request, key === "" ? "" : csv.toString("base64")) };
 }
 

@@ -111,7 +111,7 @@ function toProto(campaign: Campaign, recipients: readonly Personal[]) {
   };
 }
 
-/** The same rows have the same fingerprint, whatever process repeats them. */
+/** The same rows have the same fingerprint in every process that repeats them. */
 function fingerprintOf(campaign: Campaign, recipients: readonly Personal[]): Uint8Array {
   return fingerprint(campaign.id, campaign.mode, campaign.content.from, recipients);
 }

@@ -1,6 +1,7 @@
 /**
  * Reads a file of recipients: UTF-8 with or without a byte order mark, RFC 4180 quoting, comma, semicolon or tab as
- * the header has it. A line end inside quotes is one line feed, whatever the file has. Rows are parsed as they are taken, so a file needs no memory but its own.
+ * the header has it. A line end inside quotes becomes one line feed. Rows are parsed as they are taken, so a file
+ * needs no memory but its own.
  */
 import { parse } from "csv-parse";
 import { AppError } from "../../shared/core/errors.ts";

@@ -60,7 +60,7 @@ export function createStateChanges(parts: StateParts) {
   }
 
   return {
-    /** Errors: `insufficient_balance`, `sender_id_not_approved`, `validation_error` without rows, and those of `apply`. */
+    /** Errors: those of `apply` and of a send, `insufficient_balance`, and `validation_error` without rows. */
     async start(scope: Scope, id: string): Promise<Campaign> {
       const draft = await find(scope, id);
       if (draft.status === "draft") {

@@ -1,6 +1,6 @@
 /**
  * Chunks: the rows that one request queues. A chunk is stored, with its campaign's `openChunk`, before it is sent, so
- * whatever dies, the same rows are repeated under the same key, and messaging answers them once:
+ * after any crash the same rows are repeated under the same key, and messaging answers them once:
  *
  * - Before the request: the chunk is sent by the next process that leases the campaign.
  * - After the request, the answer is lost: the repeat gets the stored answer.
@@ -95,7 +95,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
 
   /**
    * With a budget, prices the next rows and counts those that it covers. The prices may change before the chunk is
-   * accepted, so messaging is told the most that the chunk may hold.
+   * accepted, so the request names the most that the chunk may hold.
    */
   async function priceWithinBudget(campaignId: string, sizeOf: (campaign: Campaign) => number) {
     const campaign = await store.find({ tenantId: undefined, mode: undefined }, campaignId);
@@ -139,7 +139,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     return recordVerdicts(campaign, request);
   }
 
-  /** Nobody passed: each row gets its own verdict. A row that passes now waits for its next chunk. */
+  /** No row passed: each row gets its own verdict. A row that passes now waits for its next chunk. */
   async function recordVerdicts(
     campaign: Campaign,
     { chunk, request }: { chunk: Chunk; request: ChunkRequest },
@@ -148,7 +148,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     const results = estimated.map(({ error }): FeedResult | undefined =>
       error === undefined ? undefined : { kind: "rejected", error },
     );
-    // Prices or routes changed in between; the rows wait for a chunk that is priced anew. Otherwise it is not clear
+    // Prices or routes changed in between; the rows wait for another chunk. Otherwise it is not clear
     // what messaging refuses, and the caller waits before it tries again.
     const isExplained = chunk.heldMax !== undefined || results.some((one) => one !== undefined);
     if (!isExplained) throw new Error("messaging refuses a chunk whose rows all pass");

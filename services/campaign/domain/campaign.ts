@@ -5,7 +5,7 @@
  * - scheduled: started, waits for its time. Left when the time comes, by pause or cancel.
  * - running: rows are fed to messaging. Left by pause, cancel, or when no row waits and no message is queued.
  * - paused: nothing is fed; `pauseReason` says why. Left by resume or cancel, and to failed when the service paused it
- *   and nobody resumed it in time.
+ *   and it was not resumed in time.
  * - completed, cancelled, failed: final.
  */
 import { AppError } from "../../shared/core/errors.ts";

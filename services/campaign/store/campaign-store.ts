@@ -1,6 +1,6 @@
 /**
  * Campaigns, rows and chunks in MongoDB. Each change of rows and the counts that it changes commit in one transaction
- * with the event, so counts equal rows whatever process dies. Transactions of one campaign exclude each other at its
+ * with the event, so counts equal rows after any crash. Transactions of one campaign exclude each other at its
  * document.
  */
 import { type ClientSession, type Collection, type Db, Long, type MongoClient } from "mongodb";

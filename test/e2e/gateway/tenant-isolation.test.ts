@@ -88,6 +88,7 @@ describe("tenants over REST", function () {
     message_id: names.message,
     endpoint_id: names.endpoint,
     delivery_id: names.delivery,
+    campaign_id: names.draft,
   });
 
   /** A response without the parts that may differ, with ids replaced by placeholders. */

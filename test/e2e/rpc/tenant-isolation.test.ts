@@ -33,6 +33,7 @@ const NAMED_BY_SERVICES: Readonly<Record<string, string>> = {
   "MessagingService/SendMessages": "a campaign's id is a label of the tenant's own messages",
   "MessagingService/SendMany": "as SendMessages",
   "MessagingService/SendEach": "as SendMessages",
+  "MessagingService/EstimateSend": "as SendMessages",
   "MessagingService/ReportOutcomes": "a carrier repeats the ids of messages that it claimed",
   "MessagingService/RecordReceipts": "as ReportOutcomes",
   "MessagingService/RenewClaims": "as ReportOutcomes",

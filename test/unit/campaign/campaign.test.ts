@@ -84,7 +84,9 @@ describe("the states of a campaign", () => {
 
   it("go back to the schedule when they are resumed before their time", () => {
     const paused = { startedAtMs: undefined, ...scheduledFor(NOW + 1) };
-    expect(resultOf(campaignOf("paused", paused), { kind: "resume" })).to.equal("scheduled resumed");
+    expect(resultOf(campaignOf("paused", paused), { kind: "resume" })).to.equal(
+      "scheduled resumed",
+    );
   });
 
   it("let the customer take over a pause of the service, which takes back what waits", () => {
