@@ -49,6 +49,7 @@ export function createMessagingClient(client: Client<typeof MessagingService>): 
         client.lookupSend(
           {
             tenantId: request.campaign.tenantId,
+            mode: modeOf(request.campaign),
             endpoint: SendEndpoint.CAMPAIGN,
             idempotencyKey: request.key,
             fingerprint: fingerprintOf(request.campaign, request.recipients),
@@ -98,7 +99,7 @@ function chunkToProto({ campaign, key, heldMax, recipients }: ChunkRequest) {
 function toProto(campaign: Campaign, recipients: readonly Personal[]) {
   return {
     tenantId: campaign.tenantId,
-    mode: campaign.mode === "test" ? Mode.TEST : Mode.LIVE,
+    mode: modeOf(campaign),
     source: MessageSource.CAMPAIGN,
     campaignId: campaign.id,
     endpoint: SendEndpoint.CAMPAIGN,
@@ -109,6 +110,10 @@ function toProto(campaign: Campaign, recipients: readonly Personal[]) {
       clientReference: clientReference ?? "",
     })),
   };
+}
+
+function modeOf({ mode }: Campaign): Mode {
+  return mode === "test" ? Mode.TEST : Mode.LIVE;
 }
 
 /** The same rows have the same fingerprint in every process that repeats them. */
