@@ -12,6 +12,7 @@ export type Owned = {
   readonly campaign: string;
   /** A draft with a recipient. */
   readonly draft: string;
+  readonly doomedDraft: string;
   readonly senderId: string;
   readonly senderName: string;
   readonly endpoint: string;
@@ -110,7 +111,10 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "CampaignService/StartCampaign": thing(draft),
   "CampaignService/PauseCampaign": thing(draft),
   "CampaignService/ResumeCampaign": thing(draft),
-  "CampaignService/DeleteCampaign": thing(draft),
+  "CampaignService/DeleteCampaign": thing((tenantId, own) => ({
+    ...{ tenantId, mode: 1 },
+    campaignId: own.doomedDraft,
+  })),
   "CampaignService/CancelOpenCampaign": thing(draft),
   "CampaignService/CheckCampaigns": list(undefined, onlyTenant),
 

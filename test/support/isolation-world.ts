@@ -10,6 +10,7 @@ import type { Customer, RestStack } from "./rest.ts";
 /** Numbers, texts and references that only the owner uses. */
 export const OWNERS = {
   to: "+2348031112223",
+  secondTo: "+2348031112225",
   body: "What only the owner may read",
   reference: "owners-reference",
   key: "owners-key",
@@ -47,7 +48,9 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
   const campaign = newId("campaign");
   const content = { name: "Owners", from: OWNERS.sender, body: OWNERS.body };
   const draft = await post("/v1/campaigns", content, OWNERS.rpcKey);
-  await post(`/v1/campaigns/${draft.id}/recipients`, { recipients: [{ to: OWNERS.to }] });
+  const doomedDraft = await post("/v1/campaigns", content);
+  const recipients = [{ to: OWNERS.to }, { to: OWNERS.secondTo }];
+  await post(`/v1/campaigns/${draft.id}/recipients`, { recipients });
   await rest.messaging.sendMessages({
     ...{ tenantId, mode: Mode.LIVE, endpoint: SendEndpoint.SINGLE, campaignId: campaign },
     source: MessageSource.CAMPAIGN,
@@ -64,6 +67,7 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
     reservation: bulk.reservation_id,
     campaign,
     draft: draft.id,
+    doomedDraft: doomedDraft.id,
     senderId: made.senderId?.id ?? "",
     senderName: OWNERS.sender,
     endpoint: endpoint.id,
@@ -104,6 +108,7 @@ export function freeNames(): Owned {
     reservation: newId("reservation"),
     campaign: newId("campaign"),
     draft: newId("campaign"),
+    doomedDraft: newId("campaign"),
     senderId: newId("senderId"),
     senderName: "Nobodys",
     endpoint: newId("webhookEndpoint"),

@@ -15,7 +15,7 @@ import {
 import { componentRef, dataOf, type OperationDoc, pageOf } from "../../docs/operation-doc.ts";
 import { CAMPAIGN_STATUS_NUMBERS, QUIET_HOURS, renderCampaign } from "../../render/campaigns.ts";
 import { CAMPAIGN_CHANGE, CAMPAIGN_LIST, NEW_CAMPAIGN } from "../../schemas/campaigns.ts";
-import { compileQuery, refuseQuery } from "../../schemas/query.ts";
+import { compileQuery, queryFaults, refuseQuery } from "../../schemas/query.ts";
 import { compileSchema, refuse } from "../../schemas/validate.ts";
 import type { Operation } from "../operation.ts";
 import {
@@ -28,6 +28,7 @@ import {
   keyedResponse,
   ONE,
   readCampaignRequest,
+  refuseFound,
   unknownCampaign,
 } from "./campaign-operation.ts";
 
@@ -202,7 +203,7 @@ const DELETE: Omit<OperationDoc, "tag"> = {
 
 const remove: Handler = async ({ campaigns }, request) => {
   const target = campaignTarget(request);
-  refuseQuery(request.query);
+  await refuseFound(campaigns, request, queryFaults(request.query));
   await rpcAnswer(campaigns.deleteCampaign(target));
   return { status: 204 };
 };

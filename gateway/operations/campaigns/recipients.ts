@@ -21,7 +21,7 @@ import {
   renderRecipientsCsv,
 } from "../../render/campaigns.ts";
 import { NEW_RECIPIENTS, RECIPIENT_LIST } from "../../schemas/campaigns.ts";
-import { compileQuery, queryFaults, refuseQuery } from "../../schemas/query.ts";
+import { compileQuery, queryFaults } from "../../schemas/query.ts";
 import { compileSchema } from "../../schemas/validate.ts";
 import type { Operation, OperationRequest } from "../operation.ts";
 import {
@@ -207,7 +207,7 @@ const CLEAR: Omit<OperationDoc, "tag"> = {
 
 const clear: Handler = async ({ campaigns }, request) => {
   const target = campaignTarget(request);
-  refuseQuery(request.query);
+  await refuseFound(campaigns, request, queryFaults(request.query));
   const { campaign } = await rpcAnswer(campaigns.clearRecipients(target, LONG_CALL));
   if (campaign === undefined) throw unknownCampaign();
   return { status: 200, body: { data: renderCampaign(campaign) } };

@@ -272,10 +272,11 @@ type Target = { readonly tenantId: string; readonly mode: Mode; readonly campaig
 
 /** Whose campaign, and which; a malformed id is `not_found`, like an unknown one. */
 function targetOf({ tenantId, mode, campaignId }: Target): { scope: Scope; id: string } {
-  if (!isId("campaign", campaignId)) {
+  // Without a tenant a campaign of any would be found.
+  if (tenantId === "" || !isId("campaign", campaignId)) {
     throw new AppError("not_found", "There is no such campaign.");
   }
-  return { scope: { tenantId: tenantId || undefined, mode: readMode(mode) }, id: campaignId };
+  return { scope: { tenantId, mode: readMode(mode) }, id: campaignId };
 }
 
 type Keyed = {

@@ -67,6 +67,7 @@ describe("tenants over REST", function () {
   let stranger: Customer;
   let own: Owned;
   let strangersEndpoint: string;
+  let strangersCampaign: string;
   let operations: OpenApiOperation[];
 
   before(async function () {
@@ -77,6 +78,9 @@ describe("tenants over REST", function () {
     const { url } = rest.stack.receiver;
     const made = await stranger.call("POST", "/v1/webhook-endpoints", { body: { url } });
     strangersEndpoint = made.body.data.id;
+    const body = { name: "Mine", from: stranger.sender, body: "Hello" };
+    const draft = await stranger.call("POST", "/v1/campaigns", { body });
+    strangersCampaign = draft.body.data.id;
     operations = operationsOf((await rest.call("GET", "/openapi.json")).body);
   });
   after(async function () {
@@ -113,9 +117,13 @@ describe("tenants over REST", function () {
     const paths = [`/v1/messages/${own.message}`, `/v1/messages/${own.scheduled}`, "/v1/balance"];
     const hooks = [own.endpoint, own.doomed].map((id) => `/v1/webhook-endpoints/${id}`);
     const answers = await Promise.all(
-      [...paths, ...hooks, "/v1/sender-ids", `${hooks[0]}/deliveries`].map((path) =>
-        owner.call("GET", path),
-      ),
+      [
+        ...paths,
+        ...hooks,
+        `/v1/campaigns/${own.draft}`,
+        "/v1/sender-ids",
+        `${hooks[0]}/deliveries`,
+      ].map((path) => owner.call("GET", path)),
     );
     return answers
       .map(({ status, text }) => `${status} ${text}`.replace(/"as_of":"[^"]*"/, ""))
@@ -168,7 +176,10 @@ describe("tenants over REST", function () {
 
   it("a filter by another tenant's value gets the response of an unused value", async () => {
     for (const { id, path, parameters } of lists()) {
-      const target = fillPath(path, { endpoint_id: strangersEndpoint });
+      const target = fillPath(path, {
+        endpoint_id: strangersEndpoint,
+        campaign_id: strangersCampaign,
+      });
       const owners = fillPath(path, namesOf(own));
       const first = await eventually(
         async () => {

@@ -372,8 +372,6 @@ export declare const DeleteCampaignResponseSchema: GenMessage<DeleteCampaignResp
  */
 export declare type GetCampaignRequest = Message<"sms.v1.GetCampaignRequest"> & {
   /**
-   * Empty finds any tenant's, for operators.
-   *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
