@@ -99,7 +99,7 @@ function webhookEvent(
   return [
     {
       tenantId,
-      mode: change.kind === "message" ? change.message.mode : "live",
+      mode: modeOf(change),
       type,
       source: change.kind === "message" ? change.message.source : undefined,
       recordedAtMs,
@@ -111,4 +111,9 @@ function webhookEvent(
       },
     },
   ];
+}
+
+function modeOf(change: DomainEvent): EndpointMode {
+  if (change.kind === "message") return change.message.mode;
+  return change.kind === "campaign" ? change.campaign.mode : "live";
 }
