@@ -26,7 +26,7 @@ export const VERSION_PLACES: readonly Replacement[] = [
   { file: "helm/sms/Chart.yaml", pattern: /^((?:version: |appVersion: "))[^"\n]+/gm },
   { file: "gateway/docs/openapi.ts", pattern: /^( {6}version: ")[^"]+/gm },
   { file: "deploy/Dockerfile", pattern: /(--build-arg VERSION=)\d\S*/g },
-  { file: "deploy/chart/readme-operators.ts", pattern: /(image: sms-messaging-service:)\d\S*/g },
+  { file: "deploy/chart/readme.ts", pattern: /(sms-messaging-service:)\d[\d.]*/g },
 ];
 
 const VERSION = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/;

@@ -12,6 +12,8 @@ import { Mode } from "../proto/gen/sms/v1/common_pb.js";
 import { SenderIdService } from "../proto/gen/sms/v1/sender_id_pb.js";
 import { TenantService } from "../proto/gen/sms/v1/tenant_pb.js";
 import { DeliveryStatus, WebhookService } from "../proto/gen/sms/v1/webhook_pb.js";
+import { methodsOf, SMOKE_TEST } from "../services/shared/caller-methods.ts";
+import { restrictMethods } from "../services/shared/rpc/restrict-methods.ts";
 import { createGrpcJsTransport, type RpcTransport } from "../services/shared/rpc/transport.ts";
 
 const TENANT = "helm-test";
@@ -145,7 +147,8 @@ function connect<S extends DescService>(service: S, setting: string): Client<S> 
     ...(caFile && certFile && keyFile ? { tls: { caFile, certFile, keyFile } } : {}),
   });
   transports.push(transport);
-  return createClient(service, transport);
+  const methods = methodsOf([SMOKE_TEST], service.typeName);
+  return createClient(service, restrictMethods(transport, service, SMOKE_TEST, methods));
 }
 
 /** The response, or undefined when the call fails with this code. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { dashboardFiles } from "./dashboards.ts";
 import { CHART } from "./layout.ts";
 import { readmeOf } from "./readme.ts";
+import { rpcCallersFile } from "./rpc-callers.ts";
 import { schemaOf } from "./schema.ts";
 import { readValuesTree } from "./values-tree.ts";
 
@@ -12,6 +13,7 @@ export function generatedFiles(): Readonly<Record<string, string>> {
   return {
     "values.schema.json": `${JSON.stringify(schemaOf(tree), null, 2)}\n`,
     "README.md": readmeOf(tree),
+    "files/rpc-callers.yaml": rpcCallersFile(),
     ...dashboardFiles(),
   };
 }

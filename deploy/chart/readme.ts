@@ -13,19 +13,47 @@ and Helm 3 or 4. Each release needs its own NATS account or server: the names of
 fixed, so two releases on one account would take each other's events. Each release also needs its own namespace,
 because alerts and KEDA's query select by namespace.
 
+## Install
+
+**1. The image.** No registry has it: build it from the root of this repository, and push it to yours or load it into
+the nodes. Without this step pods end in \`ImagePullBackOff\`.
+
+\`\`\`sh
+docker build -f deploy/Dockerfile -t registry.example.com/sms-messaging-service:0.2.0 .  # or: buildah build …
+docker push registry.example.com/sms-messaging-service:0.2.0                             # or: buildah push …
+
+# kind, in place of a registry:
+docker build -f deploy/Dockerfile -t sms-messaging-service:0.2.0 .
+kind load docker-image sms-messaging-service:0.2.0
+\`\`\`
+
+Name a registry with \`--set image.registry=registry.example.com\` (and \`image.repository\` for another name,
+\`global.imagePullSecrets\` for a private one).
+
+**2. Credentials**, one Secret for all presets:
+
 \`\`\`sh
 kubectl create namespace sms
 kubectl -n sms create secret generic sms-credentials \\
   --from-literal=uri='mongodb://…' --from-literal=nats-url='nats://…' --from-literal=redis-url='redis://…' \\
   --from-literal=keys="k1:$(openssl rand -base64 32)" --from-literal=key="$(openssl rand -base64 32)" \\
-  --from-literal=token="$(openssl rand -base64 32)" \\
+  $(for caller in gateway messaging wallet sender-id carrier campaign operator test; do
+      echo "--from-literal=token-$caller=$(openssl rand -hex 24)"; done) \\
   --from-literal=smsc-password="$(openssl rand -hex 4)" # for values-dev.yaml alone
-helm -n sms install sms helm/sms -f helm/sms/values-production.yaml -f your-values.yaml --wait --timeout 65m
 \`\`\`
 
-Then create a connector and a route with [\`smsctl\`](#running-smsctl-against-a-release). Without a route every send is
-refused. \`helm -n sms test sms --logs\` sends one test-mode message to a number that a route must serve
-(\`test.to\`).
+**3. The release**, with the migration before the pods:
+
+\`\`\`sh
+helm -n sms install sms helm/sms -f helm/sms/values-production.yaml -f your-values.yaml \\
+  --set image.registry=registry.example.com --wait --timeout 65m
+\`\`\`
+
+While it waits, \`kubectl -n sms get pods\` shows what is missing: the pod of the migration is the first.
+
+**4. A carrier.** Create a connector and a route with [\`smsctl\`](#running-smsctl-against-a-release). Without a
+route every send is refused. \`helm -n sms test sms --logs\` sends one test-mode message to a number that a route must
+serve (\`test.to\`).
 
 | file | for |
 | --- | --- |
@@ -42,8 +70,17 @@ without one, set \`gateway.settings.DOCS_URL\` to the public \`https://…/docs\
 Under Argo CD set \`migration.useHelmHooks\` to \`false\` and a sync wave before 0 in \`migration.annotations\`, as
 [ci/gitops-values.yaml](ci/gitops-values.yaml) does. Under Flux leave \`useHelmHooks\` on: it runs Helm's hooks.
 
-The pod of \`helm test\` stays, with its log, until the next test, also after \`helm uninstall\`. Remove it with
-\`kubectl -n sms delete pod -l app.kubernetes.io/component=test\`.
+The pod of \`helm test\` stays, with its log, until the next test, and the migration's ServiceAccount, Secret and
+network policy until the next migration, also after \`helm uninstall\`. Remove them with
+\`kubectl -n sms delete pod,job,sa,secret,netpol -l 'app.kubernetes.io/component in (test, migration)'\`.
+
+## Access that stays open
+
+Network policies deny what no rule allows, but the chart cannot know some addresses. With empty values these stay open,
+and the notes of an installation list them: \`mongodb.to\`, \`nats.to\` and \`redis.to\` (any address on the store's
+port), \`networkPolicy.carriersTo\` (any address but link-local ones, on \`carrierPorts\`), \`networkPolicy.dnsTo\`,
+\`networkPolicy.gatewayFrom\` and \`networkPolicy.receiptsFrom\`. The ops port is open to
+\`networkPolicy.monitoringFrom\` alone, by default the namespace \`monitoring\`.
 `;
 
 /** The README of a values tree. */

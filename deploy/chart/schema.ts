@@ -2,7 +2,7 @@
 import { settingsOf } from "./service-settings.ts";
 import type { Keywords, ValueKey } from "./values-tree.ts";
 
-/** The keys of a component that runs once. */
+/** The keys of a component that runs once, or that waits for a person. */
 const JOB_KEYS = [
   "settings",
   "extraEnv",
@@ -29,10 +29,11 @@ const JOB_KEYS = [
   "dnsPolicy",
   "dnsConfig",
 ];
-/** The test has no log setting: its output is its result. */
+/** The test and the toolbox have no log setting: their output is their result. */
 const JOBS: Readonly<Record<string, readonly string[]>> = {
   migration: ["logLevel", ...JOB_KEYS],
   test: JOB_KEYS,
+  toolbox: [...JOB_KEYS, "annotations"],
 };
 
 /** The schema of a values tree; throws when a key's type is unknown. */

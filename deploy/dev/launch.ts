@@ -21,6 +21,7 @@ import {
   runToEnd,
   startProcess,
 } from "./processes.ts";
+import { rpcSettings } from "./rpc-callers.ts";
 import { type StackSecrets, stackSecrets } from "./secrets.ts";
 import type { ServerName } from "./server-table.ts";
 import { startServer } from "./servers.ts";
@@ -171,6 +172,7 @@ export function environmentOf(launcher: Launcher, name: string): Record<string, 
     ...machineEnvironment(process.env),
     ...stackSettings(plan, state.settings),
     ...fixedSettings(plan, name),
+    ...rpcSettings(plan.secrets.rpcToken, state.settings, plan.processes, name),
     ...(name === RECEIVER ? receiverSettings(layout, state, tls) : {}),
   };
 }

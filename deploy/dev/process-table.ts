@@ -136,7 +136,6 @@ function defaultSettings(plan: StackPlan): Record<string, string> {
     LOG_LEVEL: "info",
     // As in the image: most of the C library's per-thread arenas would stay idle.
     MALLOC_ARENA_MAX: "2",
-    RPC_TOKEN: plan.secrets.rpcToken,
     ENCRYPTION_KEYS: plan.secrets.encryptionKeys,
     CURSOR_KEY: plan.secrets.cursorKey,
     // The receiver is on loopback, which webhooks reject by default.

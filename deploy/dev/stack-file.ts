@@ -1,3 +1,4 @@
+import { OPERATOR } from "../../services/shared/caller-methods.ts";
 import type { Layout } from "./paths.ts";
 import { runningProcesses } from "./pid-files.ts";
 import { grpcPort, opsPort, portOf } from "./port-layout.ts";
@@ -8,6 +9,7 @@ import {
   SMSC_SIMULATOR,
   SMSC_SYSTEM_ID,
 } from "./process-table.ts";
+import { callerToken, hasOwnLists } from "./rpc-callers.ts";
 
 /** The contents of `.local/stack.json`, which describes a running stack to tools and tests. */
 export type StackFile = {
@@ -21,7 +23,10 @@ export type StackFile = {
   readonly grpc: Readonly<Record<string, string>>;
   /** Service name to the address of its ops port. */
   readonly ops: Readonly<Record<string, string>>;
+  /** May call every method, for trying RPCs by hand. */
   readonly grpc_token: string;
+  /** The token of `smsctl`. */
+  readonly operator_token: string;
   readonly mongodb_uri: string;
   readonly nats_url: string;
   readonly redis_url: string;
@@ -67,6 +72,7 @@ export function stackFile(
   seeded: Seeded,
 ): StackFile {
   const { portBase, processes, urls, settings } = state;
+  const token = settings.RPC_TOKEN ?? secrets.rpcToken;
   const local = (port: number) => `http://127.0.0.1:${port}`;
   // Written in reverse, so that the first replica of each service stays in the file.
   const services = processes
@@ -93,7 +99,8 @@ export function stackFile(
         ({ service, row }) => [service, local(opsPort(portBase, placeOf(state, row.name)))],
       ),
     ),
-    grpc_token: settings.RPC_TOKEN ?? secrets.rpcToken,
+    grpc_token: token,
+    operator_token: hasOwnLists(settings) ? token : callerToken(token, OPERATOR),
     mongodb_uri: urls.mongodb,
     nats_url: urls.nats,
     redis_url: urls.redis,

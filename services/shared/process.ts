@@ -11,6 +11,7 @@ import {
   type Transport,
 } from "@connectrpc/connect";
 import type { Logger } from "pino";
+import { methodsOf } from "./caller-methods.ts";
 import { systemClock } from "./core/clock.ts";
 import { ADDRESS_SETTINGS, PROCESS_SETTINGS } from "./io/base-config.ts";
 import { type Config, ConfigError, faultsOf, readConfig } from "./io/config.ts";
@@ -25,14 +26,19 @@ import type { ServiceContext, ServiceModule } from "./io/service-context.ts";
 import { rpcTlsFilesOf, TLS_SERVERS, tlsFilesOf } from "./io/tls-files.ts";
 import { traceFields, useTracer } from "./io/tracing.ts";
 import { readTracingConfig, type TracingConfig } from "./io/tracing-settings.ts";
-import { createRpcAuth, readRpcCallers } from "./rpc/auth.ts";
+import { createRpcAuth, type RpcCaller, readRpcCallers } from "./rpc/auth.ts";
 import { guardPage } from "./rpc/authenticated-page.ts";
 import { activeCall } from "./rpc/call-context.ts";
 import { createJsonOps } from "./rpc/connect-json.ts";
+import { readListedCallers } from "./rpc/listed-callers.ts";
 import { createLocalTransport } from "./rpc/local-transport.ts";
+import { restrictMethods } from "./rpc/restrict-methods.ts";
 import { createRpcServer } from "./rpc/server.ts";
 import { createGrpcJsTransport } from "./rpc/transport.ts";
 import { addressesNeeded, SERVICE_ADDRESSES } from "./service-addresses.ts";
+
+/** Services with RPCs, and the carrier, whose page on the ops port needs a token. */
+const SERVING = new Set([...Object.values(SERVICE_ADDRESSES).map(({ name }) => name), "carrier"]);
 
 /** The time limit of calls in progress once the process drains. */
 const GRPC_DRAIN_MS = 10_000;
@@ -88,15 +94,34 @@ function refuseFaults(services: readonly NamedService[], env: NodeJS.ProcessEnv)
     ...faultsOf([
       () => readConfig(env, SETTINGS),
       () => rpcTlsFilesOf(env),
-      () => readRpcCallers(env.RPC_TOKENS, env.RPC_TOKEN),
+      () => callersIn(env),
       () => natsOptions(env.NATS_URL ?? "", env),
       ...TLS_SERVERS.map((server) => () => tlsFilesOf(env, server)),
       () => readTracingConfig(env),
       ...services.map((service) => () => service.readSettings(env)),
     ]),
     ...[...needed].filter((setting) => !env[setting]).map((setting) => `${setting} is required`),
+    ...(needsToken(services, needed, env) ? ["RPC_TOKEN is required"] : []),
   ];
   if (faults.length > 0) throw new ConfigError(faults);
+}
+
+/** A process that calls another needs a token, and so does one that serves and has no list of callers. */
+function needsToken(
+  services: readonly NamedService[],
+  needed: ReadonlySet<string>,
+  env: NodeJS.ProcessEnv,
+): boolean {
+  if (env.RPC_TOKEN) return false;
+  const serves = services.some(({ name }) => SERVING.has(name));
+  return needed.size > 0 || (serves && !env.RPC_TOKENS && !env.RPC_CALLERS);
+}
+
+/** The callers of `RPC_CALLERS` or `RPC_TOKENS`; without either, this process's own token. */
+function callersIn(env: NodeJS.ProcessEnv): RpcCaller[] {
+  if (!env.RPC_CALLERS) return readRpcCallers(env.RPC_TOKENS, env.RPC_TOKEN);
+  if (!env.RPC_TOKENS) return readListedCallers(env);
+  throw new ConfigError(["RPC_CALLERS and RPC_TOKENS exclude each other"]);
 }
 
 /** Opens first and closes last, so that spans of the shutdown are exported too. */
@@ -122,7 +147,7 @@ async function startAll(
   const metrics = createMetrics();
   const routes: ((router: ConnectRouter) => void)[] = [];
   const opsHandlers: OpsHandler[] = [];
-  const auth = createRpcAuth(readRpcCallers(config.RPC_TOKENS, config.RPC_TOKEN));
+  const auth = createRpcAuth(callersIn(env));
   let isComplete = false;
   const serveAll = (router: ConnectRouter) => {
     if (!isComplete) throw new ConnectError("the process is starting", Code.Unavailable);
@@ -135,14 +160,13 @@ async function startAll(
     log,
   });
 
-  const context: ServiceContext = {
+  const context: Omit<ServiceContext, "client"> = {
     env,
     log,
     clock: systemClock,
     metrics,
     lifecycle,
     serve: (route) => void routes.push(route),
-    client: (service) => createClient(service, transports(service)),
     onOps: (page) => void opsHandlers.push(guardPage(page, auth)),
   };
   // Opens first and closes last: /livez and /readyz answer from start to end.
@@ -154,7 +178,8 @@ async function startAll(
     handlers: opsHandlers,
   });
   lifecycle.onClose("ops server", () => ops.close());
-  for (const { start } of services) await start(context);
+  for (const { name, start } of services)
+    await start({ ...context, client: clientsOf(name, transports) });
   // An earlier call within the process fails with "unavailable", and its caller retries.
   isComplete = true;
 
@@ -185,6 +210,17 @@ async function startAll(
   lifecycle.onDrain(() => server.health.stop());
   lifecycle.onClose("gRPC server", async () => void (await server.drain(GRPC_DRAIN_MS)));
   opsHandlers.push(createJsonOps({ routes: serveAll, auth, log, onCall }));
+}
+
+/** The clients of one service; each refuses methods that its caller's list lacks, also within the process. */
+function clientsOf(
+  caller: string,
+  transports: (service: DescService) => Transport,
+): ServiceContext["client"] {
+  return (service) => {
+    const methods = methodsOf([caller], service.typeName);
+    return createClient(service, restrictMethods(transports(service), service, caller, methods));
+  };
 }
 
 /** Selects each client's transport: in memory for services of this process, else a gRPC channel. */

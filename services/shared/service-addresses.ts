@@ -1,3 +1,5 @@
+import { CALLER_METHODS } from "./caller-methods.ts";
+
 /** The service behind each RPC interface, and the setting with its address. */
 export const SERVICE_ADDRESSES: Readonly<
   Record<
@@ -24,21 +26,12 @@ export const SERVICE_ADDRESSES: Readonly<
   "sms.v1.CampaignService": { name: "campaign", setting: "CAMPAIGN_GRPC" },
 };
 
-/** The services that each service calls; tenant, routing, webhook and the simulator call none. */
-const CALLS: Readonly<Record<string, readonly string[]>> = {
-  gateway: ["tenant", "messaging", "wallet", "sender-id", "webhook", "campaign"],
-  messaging: ["tenant", "sender-id", "wallet", "routing"],
-  wallet: ["messaging"],
-  "sender-id": ["tenant"],
-  carrier: ["messaging", "routing"],
-  campaign: ["tenant", "wallet", "messaging"],
-};
-
 /** The address settings of services that these call and that run in other processes. */
 export function addressesNeeded(names: readonly string[]): ReadonlySet<string> {
-  const callees = new Set(names.flatMap((name) => CALLS[name] ?? []));
-  const settings = Object.values(SERVICE_ADDRESSES)
-    .filter(({ name }) => callees.has(name) && !names.includes(name))
-    .map(({ setting }) => setting);
+  const interfaces = names.flatMap((name) => Object.keys(CALLER_METHODS[name] ?? {}));
+  const settings = interfaces.flatMap((typeName) => {
+    const callee = SERVICE_ADDRESSES[typeName];
+    return callee === undefined || names.includes(callee.name) ? [] : [callee.setting];
+  });
   return new Set(settings);
 }

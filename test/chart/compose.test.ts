@@ -3,6 +3,14 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { parse } from "yaml";
 import { ROOT } from "../../deploy/dev/paths.ts";
+import {
+  CALLER_METHODS,
+  methodsOf,
+  OPERATOR,
+  SMOKE_TEST,
+} from "../../services/shared/caller-methods.ts";
+import { tokenSettings } from "../../services/shared/rpc/listed-callers.ts";
+import { SERVICE_ADDRESSES } from "../../services/shared/service-addresses.ts";
 import { repositoryFiles } from "../support/source-files.ts";
 
 type Service = {
@@ -11,6 +19,7 @@ type Service = {
   readonly environment?: Readonly<Record<string, string>>;
   readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean };
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly mem_limit?: string;
   readonly read_only?: boolean;
   readonly cap_drop?: readonly string[];
   readonly volumes?: readonly string[];
@@ -51,7 +60,9 @@ describe("compose.yaml", () => {
       .join("\n");
     const set = own.flatMap(([, { environment = {} }]) => Object.keys(environment));
     expect(set.length).to.be.greaterThan(50);
-    for (const name of new Set(set)) expect(code, name).to.match(new RegExp(`\\b${name}\\b`));
+    // Tokens are named after callers.
+    const named = set.map((name) => name.replace(/^RPC_TOKEN_OF_.*$/, "RPC_TOKEN_OF_"));
+    for (const name of new Set(named)) expect(code, name).to.match(new RegExp(`\\b${name}`));
   });
 
   it("gives each service the addresses of those it calls", () => {
@@ -62,6 +73,36 @@ describe("compose.yaml", () => {
         const setting = `${client.replace(/(?!^)[A-Z]/g, "_$&").toUpperCase()}_GRPC`;
         expect(environment, name).to.have.property(setting);
       }
+    }
+  });
+
+  it("gives each caller a token of its own, and each service the methods of its callers", () => {
+    const interfaces = [
+      ...Object.entries(SERVICE_ADDRESSES),
+      ["sms.v1.Carrier", { name: "carrier" }] as const,
+    ];
+    for (const [typeName, { name }] of interfaces) {
+      if (services[name] === undefined) continue;
+      const { RPC_CALLERS = "{}", ...environment } = services[name]?.environment ?? {};
+      const wanted = Object.keys(CALLER_METHODS)
+        .filter((caller) => caller !== SMOKE_TEST && (caller === OPERATOR || caller in services))
+        .map((caller) => [caller, methodsOf([caller], typeName)] as const)
+        .filter(([, methods]) => methods.length > 0);
+      expect(JSON.parse(RPC_CALLERS), name).to.deep.equal(Object.fromEntries(wanted));
+      const tokens = Object.keys(environment).filter((one) => /^RPC_TOKEN_OF_/.test(one));
+      const settings = wanted.map(([caller]) => tokenSettings(caller).token);
+      expect(tokens, name).to.have.members(settings);
+    }
+    for (const caller of ["gateway", "messaging", "wallet", "sender-id", "carrier"]) {
+      const value = services[caller]?.environment?.RPC_TOKEN;
+      expect(value, caller).to.contain(`{${tokenSettings(caller).token}:?`);
+    }
+    expect(services.smsctl?.environment?.RPC_TOKEN).to.contain("{RPC_TOKEN_OF_OPERATOR:?");
+  });
+
+  it("limits the memory of everything", () => {
+    for (const [name, { mem_limit }] of Object.entries(services)) {
+      expect(mem_limit, name).to.match(/^[0-9]+[mg]$/);
     }
   });
 

@@ -6,7 +6,11 @@ export type EnvVar = {
   readonly name: string;
   readonly value?: string;
   readonly valueFrom?: {
-    readonly secretKeyRef?: { readonly name: string; readonly key: string };
+    readonly secretKeyRef?: {
+      readonly name: string;
+      readonly key: string;
+      readonly optional?: boolean;
+    };
     readonly fieldRef?: { readonly fieldPath: string };
   };
 };

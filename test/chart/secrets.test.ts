@@ -1,10 +1,12 @@
 import { expect } from "chai";
+import { CALLER_METHODS } from "../../services/shared/caller-methods.ts";
 import { ALL_VALUES, chartSuite, MINIMAL, render } from "./helm.ts";
 import { isHook, label, ofKind, servingWorkloads, workloadsOf } from "./workloads.ts";
 
 /** Variables with names like secrets that may be in plain text. */
 const NOT_SECRET = /_(FILE|MS|MAX)$/;
 const INLINE = "ci/inline-credentials-values.yaml";
+const CALLERS = Object.keys(CALLER_METHODS);
 
 chartSuite("secrets and configuration", () => {
   it("with Secrets that exist the chart renders none", () => {
@@ -24,7 +26,8 @@ chartSuite("secrets and configuration", () => {
           expect(ref.name, name).to.be.a("string").and.not.equal("");
           expect(ref.key, name).to.be.a("string").and.not.equal("");
           const own = secrets.find(({ metadata }) => metadata.name === ref.name);
-          if (values === INLINE) expect(own?.stringData, name).to.have.property(ref.key);
+          if (values === INLINE && !ref.optional)
+            expect(own?.stringData, name).to.have.property(ref.key);
         }
       }
     }
@@ -42,7 +45,12 @@ chartSuite("secrets and configuration", () => {
       ),
     );
     const used = new Set(refs.map(({ name, key }) => `${name}/${key}`));
-    expect([...used]).to.have.members(groups.map((group) => `${group}-secret/${group}-key`));
+    const single = groups.filter((group) => group !== "rpc");
+    const tokens = CALLERS.flatMap((caller) => [`rpc-key-${caller}`, `rpc-key-${caller}-other`]);
+    expect([...used]).to.have.members([
+      ...single.map((group) => `${group}-secret/${group}-key`),
+      ...tokens.map((key) => `rpc-secret/${key}`),
+    ]);
   });
 
   it("no credential is written into an environment, an argument or a ConfigMap", () => {

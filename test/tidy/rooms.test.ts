@@ -32,7 +32,7 @@ const PLACES: readonly { readonly pattern: RegExp; readonly rank?: number }[] = 
   },
   { pattern: /^services\/(?!shared\/|smsctl\/)[\w-]+\/create-[\w-]+\.ts$/, rank: 3 },
   { pattern: /^services\/shared\/(core|flow|io|rpc|routes|smpp|vendor)\/[\w.-]+\.ts$/ },
-  { pattern: /^services\/shared\/(process|service-addresses)\.ts$/ },
+  { pattern: /^services\/shared\/(caller-methods|process|service-addresses)\.ts$/ },
   { pattern: /^services\/(main|migrate)\.ts$|^services\/strip-types-cache\.mjs$/ },
   { pattern: /^services\/smsctl\/(main\.ts|smsctl\.mjs)$/ },
   { pattern: /^services\/smsctl\/(calls|check|cli|commands)\/[\w-]+\.ts$/ },

@@ -38,6 +38,8 @@ migration:
   needs: [mongodb, nats]
 test:
   calls: [tenant, sender-id, webhook]
+toolbox:
+  calls: [tenant, sender-id, wallet, routing, messaging, webhook]
 {{- end -}}
 
 {{/* Names of the components that run for as long as the release lives, as a YAML list. */}}
@@ -67,6 +69,7 @@ One component as YAML: its row of the table, its name in the cluster, and its va
   "smsc-simulator" $values.smscSimulator
   "migration" $values.migration
   "test" $values.test
+  "toolbox" $values.toolbox
 -}}
 {{- $row := get (include "sms.table" $root | fromYaml) $name -}}
 {{- $merged := mergeOverwrite (deepCopy $values.defaults) (deepCopy (get $own $name)) -}}
@@ -141,7 +144,7 @@ autoscaler did. What it does between the render and the end of the migration is 
 {{/* The credentials that a component reads: a YAML list of concerns. */}}
 {{- define "sms.concerns" -}}
 {{- $concerns := without .needs "" -}}
-{{- if ne .name "migration" -}}{{- $concerns = prepend $concerns "rpc" -}}{{- end -}}
+{{- if or .serves .calls -}}{{- $concerns = prepend $concerns "rpc" -}}{{- end -}}
 {{- if eq .name "smsc-simulator" -}}{{- $concerns = append $concerns "smsc" -}}{{- end -}}
 {{ toYaml $concerns }}
 {{- end -}}
@@ -153,7 +156,9 @@ autoscaler did. What it does between the render and the end of the migration is 
 {{- if .Values.smscSimulator.enabled -}}{{- $concerns = append $concerns "smsc" -}}{{- end -}}
 {{- range $concerns -}}
 {{- $one := include "sms.credential" (list $ .) | fromYaml -}}
-{{- if not $one.isExternal -}}{{- $_ := set $data $one.ownKey $one.text -}}{{- end -}}
+{{- if $one.isExternal -}}
+{{- else if eq . "rpc" -}}{{- $data = merge $data (include "sms.rpcSecretData" $ | fromYaml) -}}
+{{- else -}}{{- $_ := set $data $one.ownKey $one.text -}}{{- end -}}
 {{- end -}}
 {{ toYaml $data }}
 {{- end -}}

@@ -17,8 +17,11 @@ Settings of a component that are no secret: variables in its pod template, so th
 {{- $root := index . 0 -}}
 {{- $c := index . 1 -}}
 {{- $values := $root.Values -}}
-{{- $data := dict "RPC_IN_FLIGHT_MAX" (include "sms.text" $values.rpc.inFlightMax) -}}
-{{- if ne $c.name "test" -}}{{- $_ := set $data "LOG_LEVEL" $c.values.logLevel -}}{{- end -}}
+{{- $data := dict -}}
+{{- if not (has $c.name (list "test" "toolbox")) -}}
+{{- $_ := set $data "LOG_LEVEL" $c.values.logLevel -}}
+{{- $_ := set $data "RPC_IN_FLIGHT_MAX" (include "sms.text" $values.rpc.inFlightMax) -}}
+{{- end -}}
 {{- $said := default dict (get $values.messaging "settings") -}}
 {{- range $setting, $_ := default dict (get (include "sms.fromMessaging" $root | fromYaml) $c.name) -}}
 {{- with get $said $setting -}}{{- $_ := set $data $setting (include "sms.text" .) -}}{{- end -}}
@@ -117,7 +120,7 @@ Settings of a component that are no secret: variables in its pod template, so th
 {{- $root := index . 0 -}}
 {{- $c := index . 1 -}}
 {{- $v := $c.values -}}
-{{- if ne $c.name "migration" }}
+{{- if not (has $c.name (list "migration" "test" "toolbox")) }}
 - name: OPS_HOST
   value: {{ include "sms.listenHost" $root | quote }}
 - name: OPS_PORT
@@ -139,6 +142,11 @@ Settings of a component that are no secret: variables in its pod template, so th
 - name: PORT
   value: {{ include "sms.text" $v.port | quote }}
 {{- end }}
+{{- if eq $c.name "toolbox" }}
+{{- $carrier := include "sms.component" (list $root "carrier") | fromYaml }}
+- name: CARRIER_OPS
+  value: http://{{ $carrier.fullName }}-0.{{ include "sms.headlessHost" (list $root "carrier") }}:{{ include "sms.text" $carrier.values.ports.ops }}
+{{- end }}
 {{- if eq $c.name "carrier" }}
 - name: CARRIER_ID
   valueFrom:
@@ -150,7 +158,7 @@ Settings of a component that are no secret: variables in its pod template, so th
 - name: {{ . | upper | replace "-" "_" }}_GRPC
   value: {{ include "sms.headlessHost" (list $root .) }}:{{ include "sms.text" $callee.values.ports.grpc }}
 {{- end }}
-{{- range include "sms.concerns" $c | fromYamlArray }}
+{{- range without (include "sms.concerns" $c | fromYamlArray) "rpc" }}
 {{- $one := include "sms.credential" (list $root .) | fromYaml }}
 - name: {{ $one.env }}
   valueFrom:
@@ -158,15 +166,7 @@ Settings of a component that are no secret: variables in its pod template, so th
       name: {{ if and (eq $c.name "migration") (not $one.isExternal) }}{{ $c.fullName }}{{ else }}{{ $one.secret }}{{ end }}
       key: {{ $one.key }}
 {{- end }}
-{{- with $root.Values.rpc.callers }}
-{{- if and .existingSecret (or $c.serves (eq $c.name "carrier")) }}
-- name: RPC_TOKENS
-  valueFrom:
-    secretKeyRef:
-      name: {{ .existingSecret }}
-      key: {{ .existingSecretKey }}
-{{- end }}
-{{- end }}
+{{- include "sms.rpcEnv" (list $root $c) }}
 {{- if and (include "sms.rpcTlsSecret" (list $root $c)) (or $c.serves $c.calls) }}
 {{- if $c.serves }}
 - name: GRPC_HEALTH_PORT

@@ -23,8 +23,10 @@ export const PROCESS_SETTINGS = {
   GRPC_PORT: port(9090),
   OPS_HOST: text("127.0.0.1"),
   OPS_PORT: port(9100),
-  /** The token that this process sends, and by default the one it accepts. */
-  RPC_TOKEN: matching(TOKEN_FORM, TOKEN_RULE),
+  /** The token that this process sends, and by default the one it accepts; required for either. */
+  RPC_TOKEN: matching(TOKEN_FORM, TOKEN_RULE, ""),
+  /** JSON: methods by caller; the callers' tokens are settings of their own (`shared/rpc/listed-callers.ts`). */
+  RPC_CALLERS: text(""),
   /**
    * JSON: caller names with their tokens and methods (`shared/rpc/auth.ts`); empty accepts `RPC_TOKEN`.
    */

@@ -102,19 +102,20 @@ const TOKEN_LENGTH_MIN = 16;
 export function readRpcCallers(tokens: string | undefined, token?: string): RpcCaller[] {
   const callers: RpcCaller[] = [];
   if (tokens !== undefined && tokens !== "") {
-    for (const [name, entry] of Object.entries(parseObject(tokens))) {
+    for (const [name, entry] of Object.entries(parseObject("RPC_TOKENS", tokens))) {
       callers.push(readCaller(name, entry));
     }
     if (callers.length === 0) throw new ConfigError(["RPC_TOKENS must name a caller"]);
     return callers;
   }
   if (token !== undefined && token !== "") {
-    callers.push({ name: "service", tokens: [usable("RPC_TOKEN", token)], methods: ["*"] });
+    callers.push({ name: "service", tokens: [usableToken("RPC_TOKEN", token)], methods: ["*"] });
   }
   return callers;
 }
 
-function parseObject(text: string): Record<string, unknown> {
+/** The object that a setting holds as JSON. */
+export function parseObject(setting: string, text: string): Record<string, unknown> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -122,7 +123,7 @@ function parseObject(text: string): Record<string, unknown> {
     parsed = undefined;
   }
   if (!isObject(parsed))
-    throw new ConfigError(["RPC_TOKENS must be a JSON object of callers by name"]);
+    throw new ConfigError([`${setting} must be a JSON object of callers by name`]);
   return parsed;
 }
 
@@ -132,18 +133,21 @@ function readCaller(name: string, entry: unknown): RpcCaller {
   const tokens = [...texts(name, entry, "tokens")];
   if (typeof token === "string") tokens.push(token);
   const certificateNames = texts(name, entry, "certificates");
-  const methods = texts(name, entry, "methods");
+  const methods = readMethods(`RPC_TOKENS.${name}.methods`, entry.methods ?? []);
   if (tokens.length + certificateNames.length === 0) {
     throw new ConfigError([`RPC_TOKENS.${name} needs token, tokens or certificates`]);
   }
-  if (methods.length === 0) throw new ConfigError([`RPC_TOKENS.${name}.methods is empty`]);
-  for (const method of methods) {
-    if (!METHOD_PATTERN.test(method)) {
-      throw new ConfigError([`RPC_TOKENS.${name}.methods: "${method}" is not a method`]);
-    }
-  }
-  for (const secret of tokens) usable(`RPC_TOKENS.${name}`, secret);
+  for (const secret of tokens) usableToken(`RPC_TOKENS.${name}`, secret);
   return { name, tokens, certificateNames, methods };
+}
+
+/** A list of methods and patterns, at least one. */
+export function readMethods(place: string, value: unknown): string[] {
+  if (!isTexts(value)) throw new ConfigError([`${place} must be a list of texts`]);
+  if (value.length === 0) throw new ConfigError([`${place} is empty`]);
+  const wrong = value.find((method) => !METHOD_PATTERN.test(method));
+  if (wrong === undefined) return value;
+  throw new ConfigError([`${place}: "${wrong}" is not a method`]);
 }
 
 const METHOD_PATTERN = /^(\*|[\w.]+\/(\*|\w+))$/;
@@ -156,7 +160,7 @@ function matches(pattern: string, method: string): boolean {
 /**
  * A header cannot carry this token, so no caller could match it; it may contain a line end by mistake.
  */
-function usable(name: string, token: string): string {
+export function usableToken(name: string, token: string): string {
   if (token !== "" && !TOKEN_FORM.test(token)) {
     throw new ConfigError([`${name}: must be ${TOKEN_RULE}`]);
   }
@@ -166,10 +170,14 @@ function usable(name: string, token: string): string {
 
 function texts(caller: string, entry: Record<string, unknown>, field: string): string[] {
   const value = entry[field] ?? [];
-  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
+  if (isTexts(value)) return value;
   throw new ConfigError([`RPC_TOKENS.${caller}.${field} must be a list of texts`]);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }

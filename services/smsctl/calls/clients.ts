@@ -8,9 +8,11 @@ import { SenderIdService } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { WebhookService } from "../../../proto/gen/sms/v1/webhook_pb.js";
+import { methodsOf, OPERATOR } from "../../shared/caller-methods.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { isWebAddress, list, text } from "../../shared/io/config.ts";
 import { rpcTlsFilesOf } from "../../shared/io/tls-files.ts";
+import { restrictMethods } from "../../shared/rpc/restrict-methods.ts";
 import { createGrpcJsTransport, type RpcTransport } from "../../shared/rpc/transport.ts";
 import { SERVICE_ADDRESSES } from "../../shared/service-addresses.ts";
 import { withErrorSource } from "./transport-errors.ts";
@@ -20,6 +22,7 @@ type StackFile = {
   readonly ops?: Record<string, string>;
   /** Comma-separated addresses by service name. */
   readonly grpc?: Record<string, string>;
+  readonly operator_token?: string;
   readonly grpc_token?: string;
 };
 
@@ -64,7 +67,9 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
       tls: rpcTlsFilesOf(env),
     });
     transports.push(transport);
-    return createClient(service, withErrorSource(transport, `the ${name} service at ${address}`));
+    const named = withErrorSource(transport, `the ${name} service at ${address}`);
+    const methods = methodsOf([OPERATOR], service.typeName);
+    return createClient(service, restrictMethods(named, service, OPERATOR, methods));
   }
 
   return {
@@ -119,8 +124,8 @@ function readAddresses(env: NodeJS.ProcessEnv): ServiceAddresses {
   const services = Object.values(SERVICE_ADDRESSES);
   const names = [...services.map(({ setting }) => setting), "RPC_TOKEN", "CARRIER_OPS"];
   if (!names.some((name) => of(name) !== undefined)) {
-    const { grpc = {}, ops, grpc_token: token } = readStackFile();
-    return { grpc, ops: ops?.carrier, token };
+    const { grpc = {}, ops, operator_token, grpc_token } = readStackFile();
+    return { grpc, ops: ops?.carrier, token: operator_token ?? grpc_token };
   }
   const addresses = services.flatMap(({ name, setting }) => {
     const address = of(setting);

@@ -1,0 +1,109 @@
+import { expect } from "chai";
+import { CALLER_METHODS, methodsOf } from "../../services/shared/caller-methods.ts";
+import { SERVICE_ADDRESSES } from "../../services/shared/service-addresses.ts";
+import { chartSuite, MINIMAL, notes, refusal, render } from "./helm.ts";
+import type { KubeObject } from "./kube-types.ts";
+import { ofKind, settingsOf, workloadsOf } from "./workloads.ts";
+
+const INLINE = "ci/inline-credentials-values.yaml";
+
+chartSuite("tokens of calls between services", () => {
+  it("each service permits its callers the methods that the code lists, and nobody else", () => {
+    const objects = render(MINIMAL);
+    for (const [typeName, { name }] of Object.entries(SERVICE_ADDRESSES)) {
+      if (!workloadsOf(objects).some(({ component }) => component === name)) continue;
+      const lists = JSON.parse(settingsOf(objects, name).RPC_CALLERS ?? "{}");
+      const wanted = Object.keys(CALLER_METHODS)
+        .map((caller) => [caller, methodsOf([caller], typeName)] as const)
+        .filter(([, methods]) => methods.length > 0);
+      expect(lists, name).to.deep.equal(Object.fromEntries(wanted));
+      expect(JSON.stringify(lists), name).to.not.contain("*");
+    }
+  });
+
+  it("a pod has its own token and those of its callers, and no other", () => {
+    const objects = render(MINIMAL);
+    for (const { component } of workloadsOf(objects)) {
+      const own = CALLER_METHODS[component] === undefined ? [] : [`RPC_TOKEN token-${component}`];
+      const callers = Object.keys(
+        JSON.parse(settingsOf(objects, component).RPC_CALLERS ?? "{}"),
+      ).flatMap((caller) => {
+        const name = caller.toUpperCase().replace("-", "_");
+        return [
+          `RPC_TOKEN_OF_${name} token-${caller}`,
+          `RPC_OTHER_TOKEN_OF_${name} token-${caller}-other`,
+        ];
+      });
+      expect(tokensOf(objects, component), component).to.have.members([...own, ...callers]);
+    }
+    expect(tokensOf(objects, "gateway")).to.deep.equal(["RPC_TOKEN token-gateway"]);
+    expect(tokensOf(objects, "wallet")).to.not.include("RPC_TOKEN_OF_CARRIER token-carrier");
+  });
+
+  it("one value gives each caller a token of its own, the same in every render", () => {
+    const [secret] = ofKind(render(INLINE), "Secret");
+    const tokens = Object.entries(secret?.stringData ?? {}).filter(([key]) => /^rpc-/.test(key));
+    expect(tokens.map(([key]) => key)).to.have.members(
+      Object.keys(CALLER_METHODS).map((caller) => `rpc-token-${caller}`),
+    );
+    expect(new Set(tokens.map(([, token]) => token)).size).to.equal(tokens.length);
+    for (const [, token] of tokens) expect(token).to.match(/^[0-9a-f]{64}$/);
+  });
+
+  it("a value is replaced in steps: the other one's tokens are accepted too", () => {
+    const set = ["rpc.otherToken=the-coming-value-of-ci"];
+    const next = ofKind(render(INLINE, { set: ["rpc.token=the-coming-value-of-ci"] }), "Secret")[0];
+    const [both] = ofKind(render(INLINE, { set }), "Secret");
+    const other = both?.stringData?.["rpc-token-gateway-other"];
+    expect(other).to.equal(next?.stringData?.["rpc-token-gateway"]).and.to.be.a("string");
+    expect(refusal(MINIMAL, { set })).to.contain("rpc.otherToken and rpc.existingSecret exclude");
+  });
+
+  it("from one shared token to one for each caller, no step breaks a call of the step before", () => {
+    const modes = ["shared", "acceptBoth", "sendOwn", "perCaller"].map((mode) =>
+      render(MINIMAL, { set: [`rpc.tokens=${mode}`] }),
+    );
+    for (const [at, objects] of modes.entries()) {
+      for (const other of [modes[at - 1], modes[at + 1]]) {
+        if (other === undefined) continue;
+        for (const caller of ["gateway", "messaging", "wallet", "sender-id", "carrier"]) {
+          const [sent = ""] = tokensOf(objects, caller).filter((one) => /^RPC_TOKEN /.test(one));
+          const key = sent.replace(/^.* /, "");
+          for (const callee of calleesOf(caller)) {
+            expect(acceptedBy(other, callee), `${at}: ${caller} to ${callee}`).to.include(key);
+          }
+        }
+      }
+    }
+    expect(notes(MINIMAL, { set: ["rpc.tokens=sendOwn"] })).to.contain("rpc.tokens to perCaller");
+    expect(notes(MINIMAL)).to.not.contain("rpc.tokens");
+  });
+
+  it("a list of the operator's own replaces the chart's, and senders use the one token", () => {
+    const objects = render(MINIMAL, { set: ["rpc.callers.existingSecret=sms-callers"] });
+    expect(tokensOf(objects, "gateway")).to.deep.equal(["RPC_TOKEN token"]);
+    expect(tokensOf(objects, "wallet")).to.include("RPC_TOKENS callers");
+    expect(settingsOf(objects, "wallet")).to.not.have.property("RPC_CALLERS");
+  });
+});
+
+/** `NAME key` of the variables of a component that hold tokens of calls between services. */
+function tokensOf(objects: readonly KubeObject[], component: string): string[] {
+  const found = workloadsOf(objects).find((one) => one.component === component);
+  return (found?.containers[0]?.env ?? []).flatMap(({ name, valueFrom }) =>
+    /^RPC_/.test(name) && valueFrom?.secretKeyRef ? [`${name} ${valueFrom.secretKeyRef.key}`] : [],
+  );
+}
+
+function calleesOf(caller: string): string[] {
+  return Object.keys(CALLER_METHODS[caller] ?? {}).map(
+    (typeName) => SERVICE_ADDRESSES[typeName]?.name ?? "carrier",
+  );
+}
+
+/** The keys of the tokens that a component accepts: those of its list, or else its own. */
+function acceptedBy(objects: readonly KubeObject[], component: string): string[] {
+  const tokens = tokensOf(objects, component);
+  const listed = tokens.filter((one) => /^RPC_TOKEN_OF_/.test(one));
+  return (listed.length > 0 ? listed : tokens).map((one) => one.replace(/^.* /, ""));
+}

@@ -1,0 +1,95 @@
+import { expect } from "chai";
+import { SERVICE_PROCESSES } from "../../../deploy/dev/process-table.ts";
+import { callerToken } from "../../../deploy/dev/rpc-callers.ts";
+import { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
+import { MessagingService } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { RoutingService } from "../../../proto/gen/sms/v1/routing_pb.js";
+import { SenderIdService } from "../../../proto/gen/sms/v1/sender_id_pb.js";
+import { TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
+import { WalletService } from "../../../proto/gen/sms/v1/wallet_pb.js";
+import { WebhookService } from "../../../proto/gen/sms/v1/webhook_pb.js";
+import { methodsOf, OPERATOR } from "../../../services/shared/caller-methods.ts";
+import { SERVICE_ADDRESSES } from "../../../services/shared/service-addresses.ts";
+import { eventually } from "../../support/poll.ts";
+import { startTestStack, type TestStack } from "../../support/stack.ts";
+
+const SERVICES = [
+  TenantService,
+  SenderIdService,
+  WalletService,
+  RoutingService,
+  MessagingService,
+  WebhookService,
+  CampaignService,
+];
+const CALLERS = [...SERVICE_PROCESSES.map(({ name }) => name), OPERATOR];
+
+describe("callers and their methods", function () {
+  this.timeout(120_000);
+  let stack: TestStack;
+
+  before(async () => {
+    stack = await startTestStack({ processes: SERVICE_PROCESSES });
+  });
+  after(async () => {
+    await stack?.stop();
+  });
+
+  /** The HTTP status of an RPC in JSON with an empty request. */
+  async function statusOf(typeName: string, method: string, token: string): Promise<number> {
+    const ops = stack.ops[SERVICE_ADDRESSES[typeName]?.name ?? ""];
+    const response = await fetch(`${ops}/${typeName}/${method}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: "{}",
+    });
+    await response.body?.cancel();
+    return response.status;
+  }
+
+  for (const caller of CALLERS) {
+    it(`${caller} may call the methods of its list and no other`, async () => {
+      const token = callerToken(stack.grpc_token, caller);
+      const listed = methodsOf([caller]);
+      for (const { typeName, methods } of SERVICES) {
+        for (const { name } of methods) {
+          const status = await statusOf(typeName, name, token);
+          const isListed = listed.includes(`${typeName}/${name}`);
+          // A service that calls no one has no token that any server knows.
+          const refused = methodsOf([caller], typeName).length > 0 ? 403 : 401;
+          if (isListed) expect([401, 403], `${typeName}/${name}`).to.not.include(status);
+          else expect(status, `${typeName}/${name}`).to.equal(refused);
+        }
+      }
+    });
+  }
+
+  it("the gateway's token funds no wallet", async () => {
+    const token = callerToken(stack.grpc_token, "gateway");
+    expect(await statusOf(WalletService.typeName, "FundWallet", token)).to.equal(403);
+    expect(await statusOf(WalletService.typeName, "AdjustWallet", token)).to.equal(403);
+  });
+
+  it("a message is sent, delivered, charged and notified with these tokens", async () => {
+    const headers = {
+      authorization: `Bearer ${stack.api_key}`,
+      "content-type": "application/json",
+      "idempotency-key": "least-privilege",
+    };
+    const body = JSON.stringify({ to: "08031234567", from: "DEMO", body: "Your order is ready." });
+    const sent = await fetch(`${stack.gateway}/v1/sms/messages`, { method: "POST", headers, body });
+    const { data } = (await sent.json()) as { data: { messages: { id: string }[] } };
+    await eventually(
+      async () => {
+        const message = await fetch(`${stack.gateway}/v1/messages/${data.messages[0]?.id}`, {
+          headers,
+        });
+        expect(await message.json()).to.have.nested.property("data.status", "delivered");
+        const balance = await fetch(`${stack.gateway}/v1/balance`, { headers });
+        expect(await balance.json()).to.have.nested.property("data.held", "0.0000");
+        return true;
+      },
+      { timeoutMs: 20_000, everyMs: 200 },
+    );
+  });
+});
