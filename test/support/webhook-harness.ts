@@ -36,6 +36,13 @@ export function testCertificates() {
   return { ...ensureCertificates(folder), remove: () => rm(folder, { recursive: true }) };
 }
 
+/** Like `testCertificates`, removed at the end of the enclosing `describe`. */
+export function useCertificates(): ReturnType<typeof testCertificates> {
+  const certificates = testCertificates();
+  after(() => certificates.remove());
+  return certificates;
+}
+
 export type WebhookHarness = Awaited<ReturnType<typeof openWebhooks>>;
 
 /** The database and the stream that the webhook processes of a test share. */

@@ -1,8 +1,9 @@
 /** The life of connections to receivers: reuse, age and end. */
 import { once } from "node:events";
-import { connect, createServer, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { Worker } from "node:worker_threads";
 import { expect } from "chai";
+import { openGate } from "../../support/held-connections.ts";
 import { eventually } from "../../support/poll.ts";
 import { type RawReceiver, say, startRawReceiver } from "../../support/raw-receiver.ts";
 import { testCertificates } from "../../support/webhook-harness.ts";
@@ -102,15 +103,15 @@ describe("connections to webhook receivers", () => {
   }
 
   it("a used connection reset without a response fails the attempt: the request leaves once", async () => {
-    const gate = await openGate();
+    const gate = await openGateToReceiver();
     const client = openClient();
     const sent = client.to(gate.port);
     await eventually(() => gate.held.length === 1);
     gate.letThrough();
     await sent;
-    receiver.behave(() => void gate.held[0]?.resetAndDestroy());
+    receiver.behave(() => void gate.all[0]?.resetAndDestroy());
     expect(await client.to(gate.port)).to.include({ error: "connection", httpStatus: 0 });
-    expect([receiver.requests.length, gate.held.length]).to.deep.equal([2, 1]);
+    expect([receiver.requests.length, gate.all.length]).to.deep.equal([2, 1]);
   });
 
   it("an idle connection that ends or receives data is not used again", async () => {
@@ -187,35 +188,14 @@ describe("connections to webhook receivers", () => {
     expect(other.sockets.map((socket) => socket.isSessionReused())).to.deep.equal([false]);
   });
 
-  /** A proxy to the receiver that holds connections until they are let through. */
-  async function openGate() {
-    const held: Socket[] = [];
-    let isThrough = 0;
-    const server = createServer((socket) => {
-      socket.on("error", () => undefined);
-      held.push(socket);
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    closing.push(() => {
-      for (const socket of held) socket.destroy();
-      server.close();
-    });
-    return {
-      port: (server.address() as { port: number }).port,
-      held,
-      letThrough() {
-        for (const socket of held.slice(isThrough)) {
-          const onward = connect(receiver.port, "127.0.0.1");
-          onward.on("error", () => undefined);
-          socket.pipe(onward).pipe(socket);
-        }
-        isThrough = held.length;
-      },
-    };
+  async function openGateToReceiver() {
+    const gate = await openGate(receiver.port);
+    closing.push(() => gate.close());
+    return gate;
   }
 
   it("a stop ends the connecting requests of its endpoint only", async () => {
-    const gate = await openGate();
+    const gate = await openGateToReceiver();
     const client = openClient();
     const stopped = client.to(gate.port, { endpointId: "whe_stopped" });
     const other = client.to(gate.port, { endpointId: "whe_other" });
@@ -256,11 +236,11 @@ describe("connections to webhook receivers", () => {
   });
 
   it("a handshake that takes too long is a timeout, and its connection is closed", async () => {
-    const gate = await openGate();
+    const gate = await openGateToReceiver();
     const client = openClient();
     const result = await client.to(gate.port, { timeoutMs: 200 });
     expect(result).to.include({ error: "timeout", httpStatus: 0 });
-    const [socket] = gate.held;
+    const [socket] = gate.all;
     socket?.resume();
     await eventually(() => socket?.destroyed);
   });

@@ -1,46 +1,26 @@
 /** Disabling and deleting an endpoint end its attempts at once. */
 import type { ServerResponse } from "node:http";
-import { connect, createServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
 import { DeliveryStatus, WebhookEndpointStatus } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { createStopPublisher } from "../../../services/webhook/adapters/notifications.ts";
+import { useClosers } from "../../support/closers.ts";
+import { openGate } from "../../support/held-connections.ts";
 import { eventually } from "../../support/poll.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 import {
   messageEvent,
   openWebhooks,
-  testCertificates,
+  useCertificates,
   type WebhookHarness,
 } from "../../support/webhook-harness.ts";
 import { accept, type Receiver, startReceiver } from "../../support/webhook-receiver.ts";
 
 const { DISABLED, ENABLED } = WebhookEndpointStatus;
 
-/** A proxy that holds connections until they are let through. */
-async function openGate(port: number) {
-  const held: Socket[] = [];
-  const server: Server = createServer((socket) => {
-    socket.on("error", () => undefined);
-    held.push(socket);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    port: (server.address() as { port: number }).port,
-    held,
-    letThrough() {
-      for (const socket of held.splice(0)) {
-        const onward = connect(port, "127.0.0.1");
-        onward.on("error", () => undefined);
-        socket.pipe(onward).pipe(socket);
-      }
-    },
-    close: () => void server.close(),
-  };
-}
-
 describe("disabling a webhook endpoint during an attempt", () => {
-  const certificates = testCertificates();
+  const certificates = useCertificates();
+  const keep = useClosers();
   let servers: TestServers;
   let receiver: Receiver;
   let gate: Awaited<ReturnType<typeof openGate>>;
@@ -48,9 +28,9 @@ describe("disabling a webhook endpoint during an attempt", () => {
   let neighbour: WebhookHarness;
 
   before(async () => {
-    servers = await startServers();
-    receiver = await startReceiver(certificates);
-    gate = await openGate(receiver.port);
+    servers = keep(await startServers(), (opened) => opened.stop());
+    receiver = keep(await startReceiver(certificates), (opened) => opened.close());
+    gate = keep(await openGate(receiver.port), (opened) => opened.close());
     const options = {
       ports: [receiver.port, gate.port],
       caFile: certificates.caFile,
@@ -58,15 +38,10 @@ describe("disabling a webhook endpoint during an attempt", () => {
     };
     webhooks = await openWebhooks(servers, options);
     neighbour = await openWebhooks(servers, { ...options, prefix: webhooks.prefix });
-  });
-  after(async () => {
-    await neighbour?.stop();
-    await webhooks?.close();
-    await neighbour?.close();
-    gate?.close();
-    await receiver?.close();
-    await servers?.stop();
-    await certificates.remove();
+    // Both services end before the first of them drops their database.
+    keep(neighbour, (opened) => opened.close());
+    keep(webhooks, (opened) => opened.close());
+    keep(neighbour, (opened) => opened.stop());
   });
   beforeEach(() => receiver.behave(accept));
 

@@ -2,6 +2,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
 import { newId } from "../../../services/shared/core/ids.ts";
+import { useClosers } from "../../support/closers.ts";
 import { freshDatabase } from "../../support/fresh-names.ts";
 import { eventually } from "../../support/poll.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
@@ -9,7 +10,7 @@ import {
   messageEvent,
   openWebhookStores,
   publishEvents,
-  testCertificates,
+  useCertificates,
   webhookSettings,
 } from "../../support/webhook-harness.ts";
 import { startWebhookProcess, type WebhookProcess } from "../../support/webhook-process.ts";
@@ -17,8 +18,9 @@ import { type Receiver, startReceiver } from "../../support/webhook-receiver.ts"
 
 describe("a webhook process in a hostile environment", function () {
   this.timeout(60_000);
-  const certificates = testCertificates();
-  const strangers = testCertificates();
+  const certificates = useCertificates();
+  const strangers = useCertificates();
+  const keep = useClosers();
   let servers: TestServers;
   let stores: Awaited<ReturnType<typeof openWebhookStores>>;
   let receiver: Receiver;
@@ -28,11 +30,11 @@ describe("a webhook process in a hostile environment", function () {
   const proxied: string[] = [];
 
   before(async () => {
-    servers = await startServers();
+    servers = keep(await startServers(), (opened) => opened.stop());
     const prefix = freshDatabase("webhook");
-    stores = await openWebhookStores(servers, prefix);
-    receiver = await startReceiver(certificates);
-    stranger = await startReceiver(strangers);
+    stores = keep(await openWebhookStores(servers, prefix), (opened) => opened.close());
+    receiver = keep(await startReceiver(certificates), (opened) => opened.close());
+    stranger = keep(await startReceiver(strangers), (opened) => opened.close());
     proxy = createServer((socket: Socket) => {
       socket.once("data", (data) => {
         proxied.push(data.toString("latin1").split("\r\n", 1)[0] ?? "");
@@ -43,6 +45,7 @@ describe("a webhook process in a hostile environment", function () {
     await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
     const proxyUrl = `http://127.0.0.1:${(proxy.address() as { port: number }).port}`;
     const names = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy"];
+    keep(proxy, (opened) => opened.close());
     webhook = await startWebhookProcess({
       ...webhookSettings(servers, prefix, [receiver.port, stranger.port], certificates.caFile),
       ...Object.fromEntries([...names, "all_proxy"].map((name) => [name, proxyUrl])),
@@ -55,16 +58,7 @@ describe("a webhook process in a hostile environment", function () {
       no_grpc_proxy: "127.0.0.1,localhost",
       NODE_TLS_REJECT_UNAUTHORIZED: "0",
     });
-  });
-  after(async () => {
-    await webhook?.stop();
-    proxy?.close();
-    await receiver?.close();
-    await stranger?.close();
-    await stores?.close();
-    await servers?.stop();
-    await certificates.remove();
-    await strangers.remove();
+    keep(webhook, (opened) => opened.stop());
   });
 
   /** Sends one event to a URL and returns the first attempt of the log. */

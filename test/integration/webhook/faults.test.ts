@@ -2,12 +2,13 @@ import { createServer, type Server } from "node:net";
 import { expect } from "chai";
 import { type Delivery, DeliveryStatus } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../../services/shared/core/ids.ts";
+import { useClosers } from "../../support/closers.ts";
 import { eventually } from "../../support/poll.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 import {
   messageEvent,
   openWebhooks,
-  testCertificates,
+  useCertificates,
   type WebhookHarness,
 } from "../../support/webhook-harness.ts";
 import {
@@ -21,8 +22,9 @@ import {
 const TIMEOUT_MS = 700;
 
 describe("faulty webhook receivers", () => {
-  const certificates = testCertificates();
-  const strangers = testCertificates();
+  const certificates = useCertificates();
+  const strangers = useCertificates();
+  const keep = useClosers();
   let servers: TestServers;
   let receiver: Receiver;
   let stranger: Receiver;
@@ -30,25 +32,20 @@ describe("faulty webhook receivers", () => {
   let webhooks: WebhookHarness;
 
   before(async () => {
-    servers = await startServers();
-    receiver = await startReceiver(certificates);
-    stranger = await startReceiver(strangers);
-    mute = createServer(() => undefined);
+    servers = keep(await startServers(), (opened) => opened.stop());
+    receiver = keep(await startReceiver(certificates), (opened) => opened.close());
+    stranger = keep(await startReceiver(strangers), (opened) => opened.close());
+    mute = keep(
+      createServer(() => undefined),
+      (opened) => opened.close(),
+    );
     await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
     webhooks = await openWebhooks(servers, {
       ports: [receiver.port, stranger.port, mutePort(), 1],
       caFile: certificates.caFile,
       settings: { WEBHOOK_RETRY_DELAYS_MS: "60000", WEBHOOK_TIMEOUT_MS: String(TIMEOUT_MS) },
     });
-  });
-  after(async () => {
-    await webhooks?.close();
-    await receiver?.close();
-    await stranger?.close();
-    mute?.close();
-    await servers?.stop();
-    await certificates.remove();
-    await strangers.remove();
+    keep(webhooks, (opened) => opened.close());
   });
 
   const mutePort = () => (mute.address() as { port: number }).port;

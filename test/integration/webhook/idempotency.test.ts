@@ -7,17 +7,12 @@ import { fingerprint } from "../../../services/shared/core/canonical-json.ts";
 import { systemClock } from "../../../services/shared/core/clock.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { createSecretBox } from "../../../services/shared/io/encryption.ts";
-import { createLogger } from "../../../services/shared/io/log.ts";
-import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
 import { toAppError } from "../../../services/shared/rpc/error-status.ts";
 import { createLocalTransport } from "../../../services/shared/rpc/local-transport.ts";
 import { createWebhookRpc, type RpcParts } from "../../../services/webhook/adapters/rpc.ts";
-import { migrate } from "../../../services/webhook/migrate.ts";
 import { createIdempotency } from "../../../services/webhook/store/idempotency.ts";
-import { freshDatabase } from "../../support/fresh-names.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
 import { sampleEndpoint } from "../../support/webhook-endpoint.ts";
-import { TEST_ENCRYPTION_KEYS } from "../../support/webhook-harness.ts";
+import { TEST_ENCRYPTION_KEYS, useWebhookStores } from "../../support/webhook-harness.ts";
 
 const TARGET = { tenantId: newId("tenant"), endpointId: newId("webhookEndpoint") };
 const nothing = {} as never;
@@ -62,24 +57,12 @@ function createSlowDeliveries() {
 }
 
 describe("idempotency keys of webhook operations", () => {
-  let servers: TestServers;
-  let mongo: Mongo;
+  const stores = useWebhookStores();
   let slow: ReturnType<typeof createSlowDeliveries>;
   let client: Client<typeof WebhookService>;
 
-  before(async () => {
-    servers = await startServers();
-    const log = createLogger("test", "silent");
-    const database = freshDatabase("webhook-keys");
-    mongo = await openMongo({ uri: servers.mongodbUri, database, log });
-    await migrate(mongo.db);
-  });
-  after(async () => {
-    await mongo?.db.dropDatabase();
-    await mongo?.close();
-    await servers?.stop();
-  });
   beforeEach(() => {
+    const { mongo } = stores();
     slow = createSlowDeliveries();
     const box = createSecretBox(TEST_ENCRYPTION_KEYS);
     const rpc = createWebhookRpc({
@@ -106,7 +89,7 @@ describe("idempotency keys of webhook operations", () => {
       () => "no error",
       (error) => toAppError(error).code,
     );
-  const fences = () => mongo.db.collection<{ _id: string }>("fences");
+  const fences = () => stores().mongo.db.collection<{ _id: string }>("fences");
 
   it("return conflict for the same request and refuse a different one while the first runs", async () => {
     const first = recover("running", 1);
@@ -132,8 +115,8 @@ describe("idempotency keys of webhook operations", () => {
     const first = recover("kept", 1);
     await slow.finishNext();
     await first;
-    const record = await mongo.db
-      .collection<{ _id: string; expires_at: Date }>("idempotency")
+    const record = await stores()
+      .mongo.db.collection<{ _id: string; expires_at: Date }>("idempotency")
       .findOne({ _id: { $regex: /\|kept$/ } });
     const keptMs = Number(record?.expires_at.getTime()) - beforeMs;
     expect(keptMs).to.be.within(KEPT_MS, KEPT_MS + 30_000);

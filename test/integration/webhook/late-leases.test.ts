@@ -7,10 +7,8 @@ import type { DeliveryQueue } from "../../../services/webhook/app/ports.ts";
 import { createConcurrencyLimiter } from "../../../services/webhook/domain/concurrency-limits.ts";
 import type { Claimed } from "../../../services/webhook/domain/delivery.ts";
 import { createDeliveryQueue } from "../../../services/webhook/store/queue.ts";
-import { freshDatabase } from "../../support/fresh-names.ts";
 import { eventually } from "../../support/poll.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
-import { openWebhookStores } from "../../support/webhook-harness.ts";
+import { useWebhookStores } from "../../support/webhook-harness.ts";
 
 const LEASE_MS = 12_000;
 const COUNT = 400;
@@ -29,22 +27,15 @@ const LIMITS = {
 };
 
 describe("a webhook process that was paused for longer than its leases", () => {
-  let servers: TestServers;
-  let stores: Awaited<ReturnType<typeof openWebhookStores>>;
+  const stores = useWebhookStores();
   let queue: DeliveryQueue;
   let dispatcher: Dispatcher | undefined;
 
-  before(async () => {
-    servers = await startServers();
-    stores = await openWebhookStores(servers, freshDatabase("webhook"));
+  before(() => {
     const options = { retentionMs: 3_600_000, owner: "one", redactDelivered: false };
-    queue = createDeliveryQueue(stores.mongo.db, options);
+    queue = createDeliveryQueue(stores().mongo.db, options);
   });
-  after(async () => {
-    await dispatcher?.close();
-    await stores?.close();
-    await servers?.stop();
-  });
+  after(() => dispatcher?.close());
 
   async function insertDue(nowMs: number): Promise<void> {
     const endpointId = newId("webhookEndpoint");
@@ -98,7 +89,7 @@ describe("a webhook process that was paused for longer than its leases", () => {
       aheadMs = LEASE_MS + 5000;
       still.resolve();
     }
-    const deliveries = stores.mongo.db.collection("deliveries");
+    const deliveries = stores().mongo.db.collection("deliveries");
     await eventually(async () => (await deliveries.countDocuments({ status: "pending" })) === 0, {
       timeoutMs: 30_000,
       what: "the end of all deliveries",

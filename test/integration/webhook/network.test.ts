@@ -10,11 +10,12 @@ import { createResolver } from "../../../services/webhook/adapters/http-client/r
 import { createSsrfGuard } from "../../../services/webhook/adapters/http-client/ssrf-guard.ts";
 import { createTlsContext } from "../../../services/webhook/adapters/http-client/tls-context.ts";
 import { parseNetwork } from "../../../services/webhook/domain/address-rules.ts";
+import { useClosers } from "../../support/closers.ts";
 import { type DnsServer, startDnsServer } from "../../support/dns-server.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 import {
   openWebhooks,
-  testCertificates,
+  useCertificates,
   type WebhookHarness,
 } from "../../support/webhook-harness.ts";
 import { type Receiver, startReceiver } from "../../support/webhook-receiver.ts";
@@ -40,7 +41,8 @@ const HOSTILE_NAMES: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe("the network rules of webhooks", () => {
-  const certificates = testCertificates();
+  const certificates = useCertificates();
+  const keep = useClosers();
   let servers: TestServers;
   let receiver: Receiver;
   let dns: DnsServer;
@@ -48,22 +50,20 @@ describe("the network rules of webhooks", () => {
   const closing: (() => unknown)[] = [];
 
   before(async () => {
-    servers = await startServers();
+    servers = keep(await startServers(), (opened) => opened.stop());
     // A port that no client uses: the traps take the same number on another address.
-    receiver = await startReceiver(certificates, (await freePorts(1))[0]);
-    dns = await startDnsServer((name) => HOSTILE_NAMES[name] ?? []);
+    receiver = keep(await startReceiver(certificates, (await freePorts(1))[0]), (opened) =>
+      opened.close(),
+    );
+    dns = keep(await startDnsServer((name) => HOSTILE_NAMES[name] ?? []), (opened) =>
+      opened.close(),
+    );
     webhooks = await openWebhooks(servers, {
       ports: [receiver.port],
       caFile: certificates.caFile,
       settings: { WEBHOOK_DNS_SERVERS: dns.address, WEBHOOK_ALLOWED_NETWORKS: "127.0.0.1/32" },
     });
-  });
-  after(async () => {
-    await webhooks?.close();
-    await dns?.close();
-    await receiver?.close();
-    await servers?.stop();
-    await certificates.remove();
+    keep(webhooks, (opened) => opened.close());
   });
   afterEach(async () => {
     for (const close of closing.splice(0)) await close();

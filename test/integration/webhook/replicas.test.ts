@@ -2,30 +2,27 @@ import { expect } from "chai";
 import { DeliveryStatus } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { toAppError } from "../../../services/shared/rpc/error-status.ts";
+import { useClosers } from "../../support/closers.ts";
 import { eventually } from "../../support/poll.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 import {
   messageEvent,
   openWebhooks,
-  testCertificates,
+  useCertificates,
   type WebhookHarness,
 } from "../../support/webhook-harness.ts";
 import { accept, answer, type Receiver, startReceiver } from "../../support/webhook-receiver.ts";
 
 describe("webhook replicas", () => {
-  const certificates = testCertificates();
+  const certificates = useCertificates();
+  const keep = useClosers();
   let servers: TestServers;
   let receiver: Receiver;
   const open: WebhookHarness[] = [];
 
   before(async () => {
-    servers = await startServers();
-    receiver = await startReceiver(certificates);
-  });
-  after(async () => {
-    await receiver?.close();
-    await servers?.stop();
-    await certificates.remove();
+    servers = keep(await startServers(), (opened) => opened.stop());
+    receiver = keep(await startReceiver(certificates), (opened) => opened.close());
   });
   beforeEach(() => receiver.behave(accept));
   afterEach(async () => {

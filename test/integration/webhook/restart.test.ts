@@ -2,6 +2,7 @@
 import type { ServerResponse } from "node:http";
 import { expect } from "chai";
 import { newId } from "../../../services/shared/core/ids.ts";
+import { useClosers } from "../../support/closers.ts";
 import { freshDatabase } from "../../support/fresh-names.ts";
 import { eventually } from "../../support/poll.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
@@ -9,7 +10,7 @@ import {
   messageEvent,
   openWebhookStores,
   publishEvents,
-  testCertificates,
+  useCertificates,
   webhookSettings,
 } from "../../support/webhook-harness.ts";
 import { startWebhookProcess, type WebhookProcess } from "../../support/webhook-process.ts";
@@ -20,27 +21,22 @@ const SOON_MS = 12_000;
 
 describe("a webhook process that is killed and started again", function () {
   this.timeout(60_000);
-  const certificates = testCertificates();
+  const certificates = useCertificates();
+  const keep = useClosers();
   let servers: TestServers;
   let stores: Awaited<ReturnType<typeof openWebhookStores>>;
   let receiver: Receiver;
   let webhook: WebhookProcess;
 
   before(async () => {
-    servers = await startServers();
+    servers = keep(await startServers(), (opened) => opened.stop());
     const prefix = freshDatabase("webhook");
-    stores = await openWebhookStores(servers, prefix);
-    receiver = await startReceiver(certificates);
+    stores = keep(await openWebhookStores(servers, prefix), (opened) => opened.close());
+    receiver = keep(await startReceiver(certificates), (opened) => opened.close());
     webhook = await startWebhookProcess(
       webhookSettings(servers, prefix, [receiver.port], certificates.caFile),
     );
-  });
-  after(async () => {
-    await webhook?.stop();
-    await receiver?.close();
-    await stores?.close();
-    await servers?.stop();
-    await certificates.remove();
+    keep(webhook, (opened) => opened.stop());
   });
 
   /** Later retries and finished deliveries, which a start must not read. */
