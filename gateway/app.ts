@@ -1,6 +1,7 @@
 /**
  * The checks of one request, in order: id → overload (503) → body (413, 415) → key (401) → address (403) → rate
  * limit (429) → path and method (404, 405) → scope (403) → handler. One catch turns every error into a problem.
+ * The key, address and rate limit of a large body are checked as soon as 413 and 415 are decided, before it is read.
  */
 import Koa, { type Context, type Middleware } from "koa";
 import { AppError, asAppError } from "../services/shared/core/errors.ts";
@@ -8,12 +9,13 @@ import { newId } from "../services/shared/core/ids.ts";
 import type { Logger } from "../services/shared/core/logger.ts";
 import { traceFields } from "../services/shared/io/tracing.ts";
 import { runInCall } from "../services/shared/rpc/call-context.ts";
-import { type AdmissionParts, admit } from "./auth/admission.ts";
+import { type AdmissionParts, admit, charge, identify } from "./auth/admission.ts";
 import { announcesBody, type BodyLimits, isCsv, readBody } from "./http/body.ts";
 import type { Cors } from "./http/cors.ts";
 import { mustDrain, respondAndDrain } from "./http/drain-request.ts";
 import { isDuplicateHeader } from "./http/duplicate-header.ts";
 import type { FinishedRequest } from "./http/finished-request.ts";
+import { LARGE_BYTES, type LargeBodies } from "./http/large-bodies.ts";
 import { problemHeaders, respondWithProblem, toProblem } from "./http/problem.ts";
 import { callerTrace, endRequestSpan, openRequestSpan } from "./http/request-span.ts";
 import type { RequestState } from "./http/request-state.ts";
@@ -40,6 +42,7 @@ export type AppParts = AdmissionParts & {
   readonly docsUrl: string;
   readonly log: Logger;
   readonly bodyLimits: BodyLimits;
+  readonly largeBodies: LargeBodies;
   readonly onFinish: (request: FinishedRequest) => void;
 };
 
@@ -72,6 +75,7 @@ function outermost(parts: AppParts, table: OperationTable): Middleware {
     parts.cors(context, undefined);
     let code = "";
     state.isCountedIn = false;
+    state.paidTokens = 0;
     try {
       // A request whose body is still arriving does no work yet, so it is counted in after the body.
       if (!announcesBody(context.req)) countIn(parts, state);
@@ -88,6 +92,8 @@ function outermost(parts: AppParts, table: OperationTable): Middleware {
     } finally {
       if (state.isCountedIn) parts.loadLimiter.release();
       state.bodyReservation?.release();
+      state.isFinished = true;
+      for (const one of state.releases ?? []) one();
       report(parts, context, code);
     }
   };
@@ -141,17 +147,22 @@ function dispatch(parts: AppParts): Middleware {
     const state = context.state as RequestState;
     const { match } = state;
     const operation = operationFor(match, context.method);
-    const takesCsv = operation?.doc.body?.csvExample !== undefined;
-    const onReserve = (reservation: RequestState["bodyReservation"] & object) => {
-      state.bodyReservation = reservation;
-    };
-    const { bodyLimits } = parts;
-    state.bodyBytes = await readBody(context.req, context.res, bodyLimits, onReserve, takesCsv);
+    state.bodyBytes = await readBody(context.req, context.res, parts.bodyLimits, {
+      onReserve(reservation) {
+        state.bodyReservation = reservation;
+      },
+      takesCsv: operation?.doc.body?.csvExample !== undefined,
+      admitLarge: (bytes) => admitLarge(parts, context, bytes),
+    });
     countIn(parts, state);
     if (match === undefined || operation === undefined) return unmatched(parts, context);
     const caller = await admit(parts, context);
     if (!caller.scopes.has(operation.scope)) {
       throw new AppError("insufficient_scope", `The API key lacks the scope ${operation.scope}.`);
+    }
+    if (state.bodyBytes.length > LARGE_BYTES) {
+      const { tenantId } = caller;
+      releaseAtEnd(state, await parts.largeBodies.handle(tenantId, state.bodyBytes.length));
     }
     // Do not execute a request whose client has left (ADR 81): after a stall of this process the client may have
     // sent it again elsewhere.
@@ -160,6 +171,28 @@ function dispatch(parts: AppParts): Middleware {
     if (operation.isDeprecated === true) context.set(deprecation);
     respond(context, await handle(context, operation, match));
   };
+}
+
+/**
+ * Admits a large body before it is read: otherwise bodies without a valid key, or beyond the rate limit, would take
+ * memory and time. Returns whether the body is of use.
+ */
+async function admitLarge(parts: AppParts, context: Context, bytes: number): Promise<boolean> {
+  const state = context.state as RequestState;
+  if (!state.path.startsWith("/v1/")) return false;
+  const caller = await identify(parts, context);
+  // The length of a chunked body is not known yet: it pays the rest when it is complete.
+  const isAnnounced = context.req.headers["content-length"] !== undefined;
+  await charge(parts, context, caller, isAnnounced ? bytes : LARGE_BYTES);
+  if (operationFor(state.match, context.method) === undefined) return false;
+  releaseAtEnd(state, await parts.largeBodies.receive(caller.tenantId, bytes));
+  return true;
+}
+
+/** Adds a release to those of the request. One that comes after the end, as from a client that left, runs at once. */
+function releaseAtEnd(state: RequestState, one: () => void): void {
+  if (state.isFinished === true) one();
+  else state.releases = [...(state.releases ?? []), one];
 }
 
 /** Calls the handler, inside the call context that RPCs inherit. */

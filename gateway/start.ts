@@ -20,6 +20,7 @@ import { createPages } from "./docs/pages.ts";
 import { createAccessLog } from "./http/access-log.ts";
 import { createBodyBudget } from "./http/body-budget.ts";
 import { createCors } from "./http/cors.ts";
+import { createLargeBodies } from "./http/large-bodies.ts";
 import { listen, serverOptions } from "./http/server.ts";
 import { createKeyLocks } from "./idempotency/lock.ts";
 import { createCursors } from "./lists/cursor.ts";
@@ -85,6 +86,7 @@ export async function start(context: ServiceContext): Promise<void> {
       timeoutMs: config.BODY_TIMEOUT_MS,
       budget: createBodyBudget(),
     },
+    largeBodies: createLargeBodies(),
     onFinish: accessLog.onFinish,
   });
   const fast503 = createFast503({

@@ -4,6 +4,7 @@ import { isDuplicateHeader } from "../http/duplicate-header.ts";
 import type { RequestState } from "../http/request-state.ts";
 import { setHeader } from "../http/set-header.ts";
 import type { RateLimiter } from "../rate-limit/limiter.ts";
+import { requestCost } from "../rate-limit/request-cost.ts";
 import type { Authenticator } from "./authenticate.ts";
 import type { Caller } from "./caller.ts";
 import { type AddressMatcher, callerAddress } from "./caller-address.ts";
@@ -14,8 +15,8 @@ export type AdmissionParts = {
   readonly isTrustedProxy: AddressMatcher;
 };
 
-/** Authenticates the caller, then checks its address and its rate limit: 401, 403 `ip_not_allowed`, 429. */
-export async function admit(parts: AdmissionParts, context: Context): Promise<Caller> {
+/** Authenticates the caller and checks its address: 401, 403 `ip_not_allowed`. */
+export async function identify(parts: AdmissionParts, context: Context): Promise<Caller> {
   const { headers, rawHeaders, socket } = context.req;
   // Reject two keys: a proxy may have checked the other one.
   const credentials = isDuplicateHeader(rawHeaders, "authorization")
@@ -28,18 +29,39 @@ export async function admit(parts: AdmissionParts, context: Context): Promise<Ca
   if (!caller.allowsAddress(address)) {
     throw new AppError("ip_not_allowed", "The API key may not be used from this IP address.");
   }
-  const decision = await parts.rateLimiter.take(caller.tenantId, {
-    rate: caller.rateLimit,
-    burst: caller.burst,
-    cost: 1,
-  });
-  setHeader(context, "RateLimit-Limit", String(caller.rateLimit));
+  return caller;
+}
+
+/**
+ * Takes the tokens of a request with a body of `bodyBytes`, less those it has paid: 429. A large body pays before it is
+ * read, by its announced length, and the rest afterwards.
+ */
+export async function charge(
+  { rateLimiter }: AdmissionParts,
+  context: Context,
+  caller: Caller,
+  bodyBytes: number,
+): Promise<void> {
+  const state = context.state as RequestState;
+  const { rateLimit: rate, burst, tenantId } = caller;
+  const cost = requestCost(bodyBytes, burst) - state.paidTokens;
+  if (cost <= 0) return;
+  const decision = await rateLimiter.take(tenantId, { rate, burst, cost });
+  setHeader(context, "RateLimit-Limit", String(rate));
   setHeader(context, "RateLimit-Remaining", String(decision.remaining));
   setHeader(context, "RateLimit-Reset", String(decision.resetS));
   if (!decision.isAllowed) {
-    throw new AppError("rate_limited", "Too many requests; slow down.", {
+    const text = cost > 1 ? "; a large body counts as several" : "";
+    throw new AppError("rate_limited", `Too many requests; slow down${text}.`, {
       retryAfterMs: decision.retryAfterMs,
     });
   }
+  state.paidTokens += cost;
+}
+
+/** Admits a request whose body is complete: 401, 403 `ip_not_allowed`, 429. */
+export async function admit(parts: AdmissionParts, context: Context): Promise<Caller> {
+  const caller = await identify(parts, context);
+  await charge(parts, context, caller, (context.state as RequestState).bodyBytes.length);
   return caller;
 }

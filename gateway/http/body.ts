@@ -1,15 +1,30 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../../services/shared/core/errors.ts";
+import { createLoopTurns } from "../../services/shared/flow/loop-turns.ts";
+import { pauseRequests, resumeRequests } from "../../services/shared/vendor/node-http-socket.ts";
 import { serviceBusy } from "../load-shedding/limiter.ts";
 import type { BodyBudget, BodyReservation } from "./body-budget.ts";
 import { isDuplicateHeader } from "./duplicate-header.ts";
 import { createGrowableBuffer } from "./growable-buffer.ts";
+import { LARGE_BYTES } from "./large-bodies.ts";
 
 /** Limits of one request body, and the budget of all. */
 export type BodyLimits = {
   readonly bytesMax: number;
   readonly timeoutMs: number;
   readonly budget: BodyBudget;
+};
+
+/** How one body is read. */
+export type BodyReading = {
+  /** Gets the body's share of the budget; the caller releases it after the response. */
+  readonly onReserve: (reservation: BodyReservation) => void;
+  readonly takesCsv: boolean;
+  /**
+   * Admits a large body before its bytes are kept; `bytes` is its announced length, or the limit. It returns
+   * whether to keep them, and throws to refuse the request.
+   */
+  readonly admitLarge: (bytes: number) => Promise<boolean>;
 };
 
 /** Whether a request announces a body. */
@@ -19,35 +34,51 @@ export function announcesBody({ headers }: IncomingMessage): boolean {
 
 /**
  * Reads the bytes of a request's body, limited in size and time. Errors: `payload_too_large` as soon as the
- * length is known to exceed the limit, `unsupported_media_type` for a body that is not JSON in UTF-8, nor CSV where the
- * operation takes it,
- * `request_timeout` when it does not arrive in time, `service_unavailable` when the body budget evicts it.
- * `onReserve` gets the reservation; the caller releases it after the response.
+ * length is known to exceed the limit, `unsupported_media_type` for a body that is not JSON in UTF-8, nor CSV where
+ * the operation takes it, `request_timeout` when it does not arrive in time, `service_unavailable` when the body budget
+ * evicts it, and those of `admitLarge`. A body that is not to be kept is empty.
  */
 export async function readBody(
   request: IncomingMessage,
   response: ServerResponse,
   limits: BodyLimits,
-  onReserve: (reservation: BodyReservation) => void,
-  takesCsv = false,
+  hooks: BodyReading,
 ): Promise<Buffer> {
   const { headers } = request;
   const isChunked = headers["transfer-encoding"] !== undefined;
   const announced = Number(headers["content-length"] ?? 0);
   if (announced === 0 && !isChunked) return EMPTY;
   if (announced > limits.bytesMax) throw tooLarge(limits.bytesMax);
-  const isAcceptable = isOfType(request, takesCsv);
+  const isAcceptable = isOfType(request, hooks.takesCsv);
   // A chunked body may be empty, so wait for its first byte; an announced one is refused at once.
   if (!isAcceptable && !isChunked) throw wrongType();
+  const isLarge = announced > LARGE_BYTES;
+  const isKept = !isLarge || (await hooks.admitLarge(announced));
+  if (request.socket.destroyed) throw incomplete();
   // HTTP/1.0 has no interim responses (RFC 9110 section 15.2).
   const mayContinue = request.httpVersion !== "1.0";
   if (mayContinue && headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
-  const bounds = isAcceptable ? limits : { ...limits, bytesMax: 0 };
-  const overflow = () => (isAcceptable ? tooLarge(limits.bytesMax) : wrongType());
-  return collect(request, bounds, overflow, onReserve);
+  return collect(request, {
+    timeoutMs: limits.timeoutMs,
+    budget: limits.budget,
+    bytesMax: isAcceptable ? limits.bytesMax : 0,
+    overflow: () => (isAcceptable ? tooLarge(limits.bytesMax) : wrongType()),
+    isAdmitted: isLarge,
+    isKept,
+    hooks,
+  });
 }
 
 const EMPTY = Buffer.alloc(0);
+
+/** Chunks of a body with a smaller mean are tiny. The smallest read of a socket that is in use has 1,400 bytes. */
+const TINY_BYTES = 256;
+
+/** How many tiny chunks are read between two turns. */
+const PACE_CHUNKS = 1024;
+
+/** The turns of all bodies in tiny chunks: a fifth of the event loop. */
+const turns = createLoopTurns(4);
 
 /** True for a body that is announced as CSV. Its encoding is checked where it is read. */
 export function isCsv({ headers }: IncomingMessage): boolean {
@@ -82,44 +113,100 @@ function isJsonType(type: string): boolean {
   return end === type.length;
 }
 
-function collect(
-  request: IncomingMessage,
-  limits: BodyLimits,
-  overflow: () => AppError,
-  onReserve: (reservation: BodyReservation) => void,
-): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const buffer = createGrowableBuffer(limits.bytesMax);
-    let size = 0;
-    const timer = setTimeout(() => {
-      finish();
-      reject(new AppError("request_timeout", "The request body did not arrive in time."));
-    }, limits.timeoutMs);
+type Collecting = BodyLimits & {
+  readonly overflow: () => AppError;
+  readonly isAdmitted: boolean;
+  readonly isKept: boolean;
+  readonly hooks: BodyReading;
+};
 
-    const reservation = limits.budget.reserve(() => {
-      finish();
-      reject(serviceBusy());
-    });
-    onReserve(reservation);
+/**
+ * `waiting`: nothing is read from the socket until an admission or a turn has come, and the body may end with what
+ * was read before.
+ */
+type BodyState = "reading" | "waiting" | "waiting, ended" | "done";
+
+function collect(request: IncomingMessage, options: Collecting): Promise<Buffer> {
+  const { bytesMax, timeoutMs, overflow, hooks } = options;
+  const { socket } = request;
+  let { isAdmitted, isKept } = options;
+  return new Promise((resolve, reject) => {
+    let buffer = createGrowableBuffer(bytesMax);
+    let size = 0;
+    let chunks = 0;
+    let pacedChunks = PACE_CHUNKS;
+    let state: BodyState = "reading";
+    const stateNow = (): BodyState => state;
+    /** The refusal of a chunked body, which waits for the end: 413 comes first. */
+    let refusal: unknown;
+    const timer = setTimeout(() => {
+      fail(new AppError("request_timeout", "The request body did not arrive in time."));
+    }, timeoutMs);
+    const reservation = options.budget.reserve(() => fail(serviceBusy()));
+    hooks.onReserve(reservation);
 
     function onData(chunk: Buffer): void {
       size += chunk.length;
-      if (size <= limits.bytesMax) {
-        reservation.grow(buffer.append(chunk));
+      chunks += 1;
+      if (size > bytesMax) {
+        fail(overflow());
         return;
       }
-      finish();
-      reject(overflow());
+      if (isKept) reservation.grow(buffer.append(chunk));
+      if (state !== "reading") return;
+      if (!isAdmitted && size > LARGE_BYTES) void waitFor(admit());
+      else if (chunks >= pacedChunks) pace();
+    }
+    /** Lets others have the event loop while the chunks are tiny: each costs as much time as 10 KB in one. */
+    function pace(): void {
+      pacedChunks = chunks + PACE_CHUNKS;
+      if (size < chunks * TINY_BYTES) void waitFor(turns.next());
+    }
+    /** Admits a chunked body that turned out to be large. */
+    async function admit(): Promise<void> {
+      isAdmitted = true;
+      try {
+        isKept = await hooks.admitLarge(bytesMax);
+      } catch (error) {
+        isKept = false;
+        refusal = error;
+      }
+      // The wait was not the client's.
+      if (stateNow() === "waiting") timer.refresh();
+      if (isKept) return;
+      buffer = createGrowableBuffer(0);
+      reservation.shrink();
+    }
+    /** Reads nothing more from the socket meanwhile; what it has read already still comes. */
+    async function waitFor(work: Promise<void>): Promise<void> {
+      state = "waiting";
+      pauseRequests(socket);
+      await work;
+      if (stateNow() === "waiting, ended") complete();
+      if (stateNow() !== "waiting") return;
+      state = "reading";
+      resumeRequests(socket);
     }
     function onEnd(): void {
+      if (state === "waiting") state = "waiting, ended";
+      else complete();
+    }
+    function complete(): void {
       finish();
-      resolve(buffer.bytes());
+      if (refusal === undefined) resolve(isKept ? buffer.bytes() : EMPTY);
+      else reject(refusal);
     }
     function onAbort(): void {
+      // A request also closes after its end.
+      if (state !== "waiting, ended") fail(incomplete());
+    }
+    function fail(error: unknown): void {
       finish();
-      reject(new AppError("request_timeout", "The request ended before its body was complete."));
+      reject(error);
     }
     function finish(): void {
+      if (state.startsWith("waiting")) resumeRequests(socket);
+      state = "done";
       clearTimeout(timer);
       reservation.complete();
       request.off("data", onData);
@@ -132,6 +219,10 @@ function collect(
     request.once("error", onAbort);
     request.once("close", onAbort);
   });
+}
+
+function incomplete(): AppError {
+  return new AppError("request_timeout", "The request ended before its body was complete.");
 }
 
 function tooLarge(bytesMax: number): AppError {

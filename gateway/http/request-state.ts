@@ -18,6 +18,12 @@ export type RequestState = {
   bodyBytes: Buffer;
   /** The body's share of the body budget. */
   bodyReservation?: BodyReservation;
+  /** Called after the response: they give back the places of a large body. */
+  releases?: (() => void)[];
+  /** Set when the response is decided. */
+  isFinished?: boolean;
+  /** Rate limit tokens taken so far. */
+  paidTokens: number;
   /** Whether the load limiter counts the request. */
   isCountedIn: boolean;
   /** Set once the caller is known. */

@@ -11,6 +11,7 @@ import { createPages } from "../../gateway/docs/pages.ts";
 import { createBodyBudget } from "../../gateway/http/body-budget.ts";
 import { createCors } from "../../gateway/http/cors.ts";
 import type { FinishedRequest } from "../../gateway/http/finished-request.ts";
+import { createLargeBodies } from "../../gateway/http/large-bodies.ts";
 import { listen, SERVER_OPTIONS } from "../../gateway/http/server.ts";
 import { createCursors } from "../../gateway/lists/cursor.ts";
 import { createFast503 } from "../../gateway/load-shedding/fast-503.ts";
@@ -121,6 +122,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
       timeoutMs: options.bodyTimeoutMs ?? 5000,
       budget: createBodyBudget(options.bodyBounds),
     },
+    largeBodies: createLargeBodies(),
     onFinish: options.onFinish ?? ((request) => void finished.push(request)),
   });
   const server = createServer({ ...SERVER_OPTIONS, ...options.serverOptions });

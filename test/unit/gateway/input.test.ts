@@ -130,7 +130,7 @@ describe("JSON bodies", () => {
     Array.from({ length: count }, (_, at) => one(at)).join(",");
   for (const [name, text, message] of [
     ["objects and arrays", `{"x":[${many(16_384, () => "[]")}]}`, "16384 objects and arrays"],
-    ["members", `{${many(16_385, (at) => `"n${at}":1`)}}`, "16384 members"],
+    ["members", `{${many(70_001, (at) => `"n${at}":1`)}}`, "70000 members"],
     ["values", `{"x":[${many(300_002, () => "1")}]}`, "300000 values"],
   ] as const) {
     it(`with too many ${name} are invalid_json, before they are parsed`, () => {
@@ -139,12 +139,16 @@ describe("JSON bodies", () => {
     });
   }
 
-  it("of 10,000 recipients or 1,000 items with 4 kB of escapes each are within the bounds", () => {
+  it("of 10,000 recipients, 1,000 rows of 64 variables or 1,000 items with 4 kB of escapes each are within the bounds", () => {
     const to = Array.from({ length: 10_000 }, () => "+2348031234567");
     const item = { to: "+2348031234567", body: "₦".repeat(670), client_reference: "a" };
     const escaped = JSON.stringify(item).replaceAll("₦", "\\u20a6");
     const batch = `{"from":"Acme","messages":[${many(1000, () => escaped)}]}`;
     expect(parseObject(Buffer.from(JSON.stringify({ to }))).size).to.equal(10_000);
+    const variables = `{${many(64, (at) => `"v${at}":"x"`)}}`;
+    const row = `{"to":"+2348031234567","client_reference":"a","variables":${variables}}`;
+    const rows = `{"recipients":[${many(1000, () => row)}]}`;
+    expect(parseObject(Buffer.from(rows)).size).to.be.above(67_000);
     expect(parseObject(Buffer.from(batch)).size).to.equal(6002);
   });
 

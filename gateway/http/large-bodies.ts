@@ -1,0 +1,72 @@
+/**
+ * Large bodies. One of 4 MiB takes some 30 MB and 20 ms of the event loop while it is parsed and passed on, so a
+ * hundred at once from one account would take the memory and the time of all. Few are received and handled at
+ * once, in total and for each tenant; the others wait, unread on their connections.
+ */
+import { AppError } from "../../services/shared/core/errors.ts";
+import { createLoopTurns } from "../../services/shared/flow/loop-turns.ts";
+import { createWeightedSemaphore } from "../../services/shared/flow/weighted-semaphore.ts";
+import { serviceBusy } from "../load-shedding/limiter.ts";
+
+/** Larger bodies are admitted before they are kept. A single send of ten segments has at most 10 KB. */
+export const LARGE_BYTES = 65_536;
+
+const MIB = 1_048_576;
+
+/** Large bodies of one tenant, from admission to response: the largest three, or 64 of the usual full batch. */
+const RECEIVED_BYTES_MAX = 12 * MIB;
+
+/** Large bodies handled at once: parsed, passed to a service, answered. */
+const HANDLED_BYTES_MAX = { total: 16 * MIB, tenant: 8 * MIB };
+
+/** A body that is handled counts as at least this, because the work for small items is more than their bytes. */
+const HANDLED_BYTES_MIN = MIB;
+
+/** Large bodies of one tenant that wait. Each holds a connection and what its socket has buffered. */
+const WAITERS_MAX = 64;
+
+/** How long a body waits for the tenant's other large bodies, and then for its turn. */
+const RECEIVE_WAIT_MS = 5000;
+const HANDLE_WAIT_MS = 10_000;
+
+/** Admits large bodies. Both functions return the release, to be called after the response. */
+export type LargeBodies = {
+  /** Before the body is kept. Throws `rate_limited` when the tenant has too many in progress. */
+  receive(tenantId: string, bytes: number): Promise<() => void>;
+  /** Before the body is parsed. Throws `service_unavailable` when its turn does not come. */
+  handle(tenantId: string, bytes: number): Promise<() => void>;
+};
+
+/** Creates the admission of one server. */
+export function createLargeBodies(): LargeBodies {
+  const received = createWeightedSemaphore({
+    totalMax: Number.POSITIVE_INFINITY,
+    keyMax: RECEIVED_BYTES_MAX,
+    waitersMax: WAITERS_MAX,
+    waitMaxMs: RECEIVE_WAIT_MS,
+  });
+  const handled = createWeightedSemaphore({
+    totalMax: HANDLED_BYTES_MAX.total,
+    keyMax: HANDLED_BYTES_MAX.tenant,
+    // The received bytes bound them.
+    waitersMax: Number.POSITIVE_INFINITY,
+    waitMaxMs: HANDLE_WAIT_MS,
+  });
+  const turns = createLoopTurns();
+  return {
+    async receive(tenantId, bytes) {
+      const release = await received.acquire(tenantId, bytes);
+      if (release !== undefined) return release;
+      throw new AppError(
+        "rate_limited",
+        "Too many large requests at once; send fewer in parallel.",
+      );
+    },
+    async handle(tenantId, bytes) {
+      const release = await handled.acquire(tenantId, Math.max(HANDLED_BYTES_MIN, bytes));
+      if (release === undefined) throw serviceBusy();
+      await turns.next();
+      return release;
+    },
+  };
+}
