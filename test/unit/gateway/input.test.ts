@@ -139,7 +139,7 @@ describe("JSON bodies", () => {
     });
   }
 
-  it("of 10,000 recipients, 1,000 rows of 64 variables or 1,000 items with 4 kB of escapes each are within the bounds", () => {
+  it("of 10,000 recipients, 1,000 rows of 64 variables or 1,000 escaped texts are within the bounds", () => {
     const to = Array.from({ length: 10_000 }, () => "+2348031234567");
     const item = { to: "+2348031234567", body: "₦".repeat(670), client_reference: "a" };
     const escaped = JSON.stringify(item).replaceAll("₦", "\\u20a6");
