@@ -97,25 +97,11 @@ export function reservationToProto(
 export function settlementToProto(
   settlement: Settlement,
 ): MessageInitShape<typeof SettlementSchema> {
-  return {
-    messageId: settlement.messageId,
-    tenantId: settlement.tenantId,
-    reservationId: settlement.reservationId,
-    heldAmount: settlement.heldAmount,
-    capturedAmount: settlement.capturedAmount,
-    settledAtMs: BigInt(settlement.settledAtMs),
-  };
+  return { ...settlement, settledAtMs: BigInt(settlement.settledAtMs) };
 }
 
 export function auditToProto(record: AuditRecord): MessageInitShape<typeof AuditEntrySchema> {
-  return {
-    id: record.id,
-    tenantId: record.tenantId,
-    action: record.action,
-    actor: record.actor,
-    detail: record.detail,
-    createdAtMs: BigInt(record.createdAtMs),
-  };
+  return { ...record, createdAtMs: BigInt(record.createdAtMs) };
 }
 
 export function deadLetterToProto(letter: DeadLetter): MessageInitShape<typeof DeadLetterSchema> {

@@ -1,16 +1,13 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { Long, type MongoServerError } from "mongodb";
-import { systemClock } from "../../../services/shared/core/clock.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
-import { createCommandQueue } from "../../../services/wallet/app/command-queue.ts";
-import { createWallets } from "../../../services/wallet/app/wallets.ts";
 import { migrate } from "../../../services/wallet/migrate.ts";
 import { openCollections } from "../../../services/wallet/store/collections.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 import { checkBooks, walletCommands } from "../../support/wallet-commands.ts";
-import { FAULTS, type Fault, withFaults } from "../../support/wallet-faults.ts";
+import { FAULTS, type Fault, openFaultyWallet } from "../../support/wallet-faults.ts";
 import { openWallet, type WalletHarness } from "../../support/wallet-harness.ts";
 import { newModel } from "../../support/wallet-ledger-model.ts";
 
@@ -62,33 +59,8 @@ describe("the wallet's ledger on MongoDB", () => {
     );
     const faults = fc.array(fault, { maxLength: 30 });
     const property = fc.asyncProperty(commands, faults, async (cmds, dealt) => {
-      let next = 0;
-      let lostAnswers = 0;
-      const store = withFaults(wallet.store, () => {
-        const chosen = dealt[next];
-        next += 1;
-        if (chosen === "answer-lost") lostAnswers += 1;
-        return chosen;
-      });
-      const queue = createCommandQueue({
-        store,
-        clock: systemClock,
-        batchMax: 100,
-        queueMax: 1000,
-        totalMax: 1000,
-        transactionsMax: 4,
-        walletsMax: 8,
-      });
-      const wallets = createWallets({ store, queue, clock: systemClock });
-      const tenantId = newId("tenant");
-      await wallets.create(tenantId, "NGN", 0n, actor);
-      const takeLostAnswers = () => {
-        const count = lostAnswers;
-        lostAnswers = 0;
-        return count;
-      };
-      const { checkWallets } = wallet;
-      const real = { tenantId, wallets, queue, checkWallets, checkEach: false, takeLostAnswers };
+      const opened = await openFaultyWallet(wallet.store, dealt);
+      const real = { ...opened, checkWallets: wallet.checkWallets, checkEach: false };
       await fc.asyncModelRun(() => ({ model: newModel(), real }), cmds);
       await checkBooks(real);
     });

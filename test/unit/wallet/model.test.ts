@@ -1,48 +1,17 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { systemClock } from "../../../services/shared/core/clock.ts";
-import { newId } from "../../../services/shared/core/ids.ts";
-import { createCommandQueue } from "../../../services/wallet/app/command-queue.ts";
 import { createCheckWallets } from "../../../services/wallet/app/reconcile.ts";
-import { createWallets } from "../../../services/wallet/app/wallets.ts";
 import { walletCommands } from "../../support/wallet-commands.ts";
-import { FAULTS, type Fault, withFaults } from "../../support/wallet-faults.ts";
+import { FAULTS, type Fault, openFaultyWallet } from "../../support/wallet-faults.ts";
 import { newModel } from "../../support/wallet-ledger-model.ts";
 import { createMemoryWalletStore } from "../../support/wallet-memory-store.ts";
 
 /** A wallet on the memory store. Each transaction meets the next of the given faults. */
 async function openWallet(faults: readonly Fault[]) {
   const memory = createMemoryWalletStore();
-  let lostAnswers = 0;
-  let next = 0;
-  const store = withFaults(memory, () => {
-    const fault = faults[next];
-    next += 1;
-    if (fault === "answer-lost") lostAnswers += 1;
-    return fault;
-  });
-  const queue = createCommandQueue({
-    store,
-    clock: systemClock,
-    batchMax: 100,
-    queueMax: 1000,
-    totalMax: 1000,
-    transactionsMax: 4,
-    walletsMax: 8,
-  });
-  const wallets = createWallets({ store, queue, clock: systemClock });
-  const tenantId = newId("tenant");
-  await wallets.create(tenantId, "NGN", 0n, { name: "test", address: "" });
-  const takeLostAnswers = () => {
-    const count = lostAnswers;
-    lostAnswers = 0;
-    return count;
-  };
   const checkWallets = createCheckWallets(() => memory.openSnapshot());
-  return {
-    memory,
-    real: { tenantId, wallets, queue, checkWallets, checkEach: true, takeLostAnswers },
-  };
+  const wallet = await openFaultyWallet(memory, faults);
+  return { memory, real: { ...wallet, checkWallets, checkEach: true } };
 }
 
 const faultArbitrary = fc.oneof(
