@@ -62,7 +62,7 @@ export function createMemoryWalletStore(graceMs = 300_000): MemoryWalletStore {
             new Map(wallets.map((one) => [one.tenantId, viewOf(tables, one, required)])),
           async save(changes) {
             requireNew(tables, changes);
-            requireOpen(tables, changes);
+            requireNoRise(tables, changes);
             saved = changes;
           },
         });
@@ -174,10 +174,13 @@ function requireNew(tables: Tables, changes: readonly Changes[]): void {
   if (isKnown) throw new AppError("already_exists", "It exists already.");
 }
 
-function requireOpen(tables: Tables, changes: readonly Changes[]): void {
-  const changed = changes.flatMap((one) => one.changedReservations);
-  if (changed.every(({ id }) => isOpen(tables, id))) return;
-  throw new Error("a closed reservation is final");
+function requireNoRise(tables: Tables, changes: readonly Changes[]): void {
+  for (const { id, openAmount } of changes.flatMap((one) => one.changedReservations)) {
+    const stored = tables.reservations.get(id);
+    if (stored === undefined || stored.openAmount < openAmount) {
+      throw new Error("the open amount of a reservation never rises");
+    }
+  }
 }
 
 function commit(tables: Tables, changes: Changes, graceMs: number): void {

@@ -37,6 +37,7 @@ export function decideHold(
     fencedAmount: 0n,
     state: "open",
     messageCount: command.messageCount,
+    settledCount: 0,
     firstMessageId: command.firstMessageId,
     lastMessageId: command.lastMessageId,
     createdAtMs: ledger.context.nowMs,

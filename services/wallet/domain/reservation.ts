@@ -6,8 +6,8 @@
  *   fenced the reservation and the wallet releases the whole open amount.
  * - closed: nothing is held. Final.
  *
- * Invariant: amount = openAmount + settled + fencedAmount, where settled is the sum of the
- * held amounts of its messages' settlements.
+ * Invariants: amount = openAmount + settled + fencedAmount, where settled is the sum of the
+ * held amounts of its messages' settlements. There are at most `messageCount` settlements.
  */
 export type ReservationState = "open" | "closed";
 
@@ -22,6 +22,8 @@ export type Reservation = {
   readonly fencedAmount: bigint;
   readonly state: ReservationState;
   readonly messageCount: number;
+  /** Its messages that are settled. */
+  readonly settledCount: number;
   readonly firstMessageId: string;
   readonly lastMessageId: string;
   readonly createdAtMs: number;
@@ -44,7 +46,8 @@ export type Settlement = {
 /** Subtracts a settled message's part, which must not exceed the open amount. */
 export function settlePart(reservation: Reservation, part: bigint): Reservation {
   const openAmount = reservation.openAmount - part;
-  return { ...reservation, openAmount, state: openAmount === 0n ? "closed" : "open" };
+  const settledCount = reservation.settledCount + 1;
+  return { ...reservation, openAmount, settledCount, state: openAmount === 0n ? "closed" : "open" };
 }
 
 /** Closes a reservation that messaging has fenced. */

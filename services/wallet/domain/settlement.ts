@@ -26,7 +26,8 @@ export function differsFrom(
 /**
  * Decides one message's settlement. The first one is final; a later one moves nothing.
  * Errors: `not_found` when the tenant has no such reservation; `validation_error` when the captured
- * amount exceeds the held one; `invalid_state_transition` when the part is not open.
+ * amount exceeds the held one; `invalid_state_transition` when the part is not open, or when all
+ * messages of the reservation are settled.
  */
 export function decideSettle(
   ledger: LedgerBatch,
@@ -45,12 +46,15 @@ export function decideSettle(
   if (heldAmount > reservation.openAmount) {
     return new AppError("invalid_state_transition", "The reservation does not hold that much.");
   }
+  if (reservation.settledCount >= reservation.messageCount) {
+    return new AppError("invalid_state_transition", "All messages of the reservation are settled.");
+  }
 
   const remainder = heldAmount - capturedAmount;
   if (capturedAmount > 0n) post(ledger, "capture", capturedAmount, { reservationId, messageId });
   if (remainder > 0n) post(ledger, "release", remainder, { reservationId, messageId });
-  // A part of zero may be settled after the reservation is closed, and `closed` is final.
-  if (heldAmount > 0n) replaceReservation(ledger, settlePart(reservation, heldAmount));
+  // A part of zero may be settled after the reservation is closed, which stays closed.
+  replaceReservation(ledger, settlePart(reservation, heldAmount));
   const settlement = {
     messageId,
     tenantId: ledger.wallet.tenantId,

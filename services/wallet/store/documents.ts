@@ -1,5 +1,6 @@
 /** Documents of the wallet database and their mapping to the domain. int64 is `bigint` here. */
 import type { Account, EntryKind } from "../domain/account.ts";
+import type { CheckedReservation, CheckedSettlement } from "../domain/check-holds.ts";
 import type { EntryBatch, Movement } from "../domain/entry.ts";
 import type { AuditRecord } from "../domain/ledger-batch.ts";
 import type { Reservation, ReservationState, Settlement } from "../domain/reservation.ts";
@@ -30,6 +31,8 @@ export type ReservationDocument = {
   fenced_amount: bigint;
   state: ReservationState;
   message_count: number;
+  /** n-1: remove in 0.4.0. Version 0.2.0 writes none; it then counts from zero. */
+  settled_count?: number;
   first_message_id: string;
   last_message_id: string;
   created_at: Date;
@@ -122,7 +125,8 @@ export function fromWallet(wallet: Wallet): WalletDocument {
   };
 }
 
-export function toReservation(document: ReservationDocument): Reservation {
+/** The fields that the check reads. */
+export function toCheckedReservation(document: ReservationDocument): CheckedReservation {
   return {
     id: document._id,
     tenantId: document.tenant_id,
@@ -131,6 +135,13 @@ export function toReservation(document: ReservationDocument): Reservation {
     fencedAmount: document.fenced_amount,
     state: document.state,
     messageCount: document.message_count,
+  };
+}
+
+export function toReservation(document: ReservationDocument): Reservation {
+  return {
+    ...toCheckedReservation(document),
+    settledCount: document.settled_count ?? 0,
     firstMessageId: document.first_message_id,
     lastMessageId: document.last_message_id,
     createdAtMs: document.created_at.getTime(),
@@ -147,6 +158,7 @@ export function fromReservation(reservation: Reservation, checkAtMs: number): Re
     fenced_amount: reservation.fencedAmount,
     state: reservation.state,
     message_count: reservation.messageCount,
+    settled_count: reservation.settledCount,
     first_message_id: reservation.firstMessageId,
     last_message_id: reservation.lastMessageId,
     created_at: new Date(reservation.createdAtMs),
@@ -155,15 +167,19 @@ export function fromReservation(reservation: Reservation, checkAtMs: number): Re
   };
 }
 
-export function toSettlement(document: SettlementDocument): Settlement {
+/** The fields that the check reads. */
+export function toCheckedSettlement(document: SettlementDocument): CheckedSettlement {
   return {
     messageId: document._id,
     tenantId: document.tenant_id,
     reservationId: document.reservation_id,
     heldAmount: document.held_amount,
     capturedAmount: document.captured_amount,
-    settledAtMs: document.settled_at.getTime(),
   };
+}
+
+export function toSettlement(document: SettlementDocument): Settlement {
+  return { ...toCheckedSettlement(document), settledAtMs: document.settled_at.getTime() };
 }
 
 export function fromSettlement(settlement: Settlement): SettlementDocument {

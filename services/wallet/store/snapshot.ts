@@ -1,14 +1,8 @@
 import type { Db, MongoClient } from "mongodb";
 import { openSnapshot } from "../../shared/io/snapshot.ts";
 import type { LedgerSnapshot } from "../app/reconcile.ts";
-import type { CheckedReservation, CheckedSettlement } from "../domain/check-holds.ts";
 import { openCollections } from "./collections.ts";
-import {
-  type ReservationDocument,
-  type SettlementDocument,
-  toBatch,
-  toWallet,
-} from "./documents.ts";
+import { toBatch, toCheckedReservation, toCheckedSettlement, toWallet } from "./documents.ts";
 
 /** Documents per read. Entry batches are larger than other documents. */
 const READ = 1000;
@@ -34,36 +28,20 @@ export function openLedgerSnapshot(client: MongoClient, db: Db): LedgerSnapshot 
         toBatch,
       ),
     reservations(tenantId) {
-      const projection = { first_message_id: 0, last_message_id: 0, created_at: 0, check_at: 0 };
+      const projection = {
+        settled_count: 0,
+        first_message_id: 0,
+        last_message_id: 0,
+        created_at: 0,
+        check_at: 0,
+      };
       const found = reservations.find(own(tenantId), { ...options, projection });
-      return chunks(found.sort({ _id: 1 }), toChecked);
+      return chunks(found.sort({ _id: 1 }), toCheckedReservation);
     },
     settlements(tenantId) {
       const found = settlements.find(own(tenantId), { ...options, projection: { settled_at: 0 } });
       return chunks(found.sort({ reservation_id: 1 }), toCheckedSettlement);
     },
     close: () => snapshot.close(),
-  };
-}
-
-function toChecked(document: ReservationDocument): CheckedReservation {
-  return {
-    id: document._id,
-    tenantId: document.tenant_id,
-    amount: document.amount,
-    openAmount: document.open_amount,
-    fencedAmount: document.fenced_amount,
-    state: document.state,
-    messageCount: document.message_count,
-  };
-}
-
-function toCheckedSettlement(document: SettlementDocument): CheckedSettlement {
-  return {
-    messageId: document._id,
-    tenantId: document.tenant_id,
-    reservationId: document.reservation_id,
-    heldAmount: document.held_amount,
-    capturedAmount: document.captured_amount,
   };
 }

@@ -162,7 +162,10 @@ async function updateWallets(
   }
 }
 
-/** Most settlements close a reservation of one message: one statement closes all of those. */
+/**
+ * Most settlements close a reservation of one message: one statement closes all of those. The open
+ * amount of the others never rises.
+ */
 async function updateReservations(
   { reservations }: Collections,
   changed: readonly Reservation[],
@@ -171,7 +174,8 @@ async function updateReservations(
   const settled: string[] = [];
   const others: Reservation[] = [];
   for (const reservation of changed) {
-    const isSettled = reservation.state === "closed" && reservation.fencedAmount === 0n;
+    const { state, fencedAmount, messageCount } = reservation;
+    const isSettled = state === "closed" && fencedAmount === 0n && messageCount === 1;
     if (isSettled) settled.push(reservation.id);
     else others.push(reservation);
   }
@@ -179,17 +183,24 @@ async function updateReservations(
   if (settled.length > 0) {
     const result = await reservations.updateMany(
       { _id: { $in: settled }, state: "open" },
-      { $set: { open_amount: 0n, state: "closed" } },
+      { $set: { open_amount: 0n, settled_count: 1, state: "closed" } },
       { session },
     );
     matched += result.matchedCount;
   }
   if (others.length > 0) {
     const result = await reservations.bulkWrite(
-      others.map(({ id, openAmount, fencedAmount, state }) => ({
+      others.map(({ id, openAmount, fencedAmount, settledCount, state }) => ({
         updateOne: {
-          filter: { _id: id, state: "open" as const },
-          update: { $set: { open_amount: openAmount, fenced_amount: fencedAmount, state } },
+          filter: { _id: id, open_amount: { $gte: openAmount } },
+          update: {
+            $set: {
+              open_amount: openAmount,
+              fenced_amount: fencedAmount,
+              settled_count: settledCount,
+              state,
+            },
+          },
         },
       })),
       { session },

@@ -227,6 +227,7 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
           fencedAmount: 0n,
           state: "open",
           messageCount: 1,
+          settledCount: 1,
           firstMessageId: "msg_1",
           lastMessageId: "msg_1",
           createdAtMs: 2000,

@@ -215,10 +215,27 @@ describe("a batch of holds", () => {
     expect(changes?.settlements).to.have.length(1);
   });
 
-  it("settles a part of zero of a closed reservation without changing it", () => {
+  it("settles a part of zero of a closed reservation, which stays closed", () => {
     const view = viewAfter([hold(), settle("msg_a", 30n, 15n)]);
     const { changes } = decide(view, [settle("msg_z", 0n, 0n)], context);
-    expect(changes?.changedReservations).to.deep.equal([]);
+    const [reservation] = changes?.changedReservations ?? [];
+    expect(reservation).to.include({ state: "closed", openAmount: 0n, settledCount: 2 });
     expect(changes?.settlements).to.have.length(1);
+  });
+
+  it("refuses to settle more messages than the hold has, and repeats the earlier answers", () => {
+    const commands = ["msg_a", "msg_b", "msg_c"].map((id) => settle(id, 10n, 10n));
+    const { results, changes } = decide(viewAfter([hold()]), commands, context);
+    const done = { isNew: true, differs: false };
+    expect(results.slice(0, 2)).to.deep.equal([done, done]);
+    expect(results[2]).to.be.instanceOf(AppError).with.property("code", "invalid_state_transition");
+    expect(changes?.wallet).to.include({ balance: 80n, held: 10n });
+    const again = decide(viewAfter([hold(), ...commands.slice(0, 2)]), commands, context);
+    expect(again.results.map((result) => result instanceof AppError)).to.deep.equal([
+      false,
+      false,
+      true,
+    ]);
+    expect(again.changes).to.equal(undefined);
   });
 });

@@ -1204,7 +1204,8 @@ export declare const WalletService: GenService<{
    * Captures and releases, keyed by message id: at most one settlement per message, ever; 1 to 1,000 in one call. A
    * wrong field is INVALID_ARGUMENT, and nothing is done. UNAVAILABLE: a part may stand; repeat all. Where some are
    * impossible the call fails with the first one's status, and its field violations name the first ones
-   * (`settlements[3]`); all that are possible stand.
+   * (`settlements[3]`); all that are possible stand. Impossible: more than the reservation still holds, or more
+   * messages than its `message_count`.
    *
    * @generated from rpc sms.v1.WalletService.SettleMessages
    */
