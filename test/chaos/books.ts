@@ -110,7 +110,10 @@ export type Open = {
 /** The consumers of events. */
 const CONSUMERS = [DURABLE, SETTLE_DURABLE];
 
-const OUTBOXES = ["sms_messaging", "sms_wallet", "sms_tenant", "sms_sender_id", "sms_webhook"];
+const OUTBOXES = [
+  ...["sms_messaging", "sms_wallet", "sms_tenant", "sms_sender_id", "sms_webhook"],
+  "sms_campaign",
+];
 
 /** The service's databases, read without the service. */
 export type BookReader = {

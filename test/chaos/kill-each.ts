@@ -18,6 +18,7 @@ const ALL = [
   "messaging",
   "carrier",
   "webhook",
+  "campaign",
 ];
 const NAMES = process.env.S === undefined || process.env.S === "" ? ALL : process.env.S.split(",");
 const COUNT = Number(process.env.COUNT ?? 2000);

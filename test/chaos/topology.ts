@@ -18,6 +18,7 @@ export const PROCESSES: readonly { readonly name: string; readonly service: stri
   { name: "carrier", service: "carrier" },
   { name: "carrier-2", service: "carrier" },
   { name: "webhook", service: "webhook" },
+  { name: "campaign", service: "campaign" },
   { name: "gateway", service: "gateway" },
 ];
 
@@ -44,9 +45,10 @@ const CALLS: Readonly<
     services: ["messaging", "routing"],
   },
   webhook: { servers: ["mongod", "nats-server"], services: [] },
+  campaign: { servers: ["mongod", "nats-server"], services: ["tenant", "wallet", "messaging"] },
   gateway: {
     servers: ["nats-server", "redis"],
-    services: ["tenant", "messaging", "wallet", "sender-id", "webhook"],
+    services: ["tenant", "messaging", "wallet", "sender-id", "webhook", "campaign"],
   },
 };
 

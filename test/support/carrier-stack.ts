@@ -43,7 +43,16 @@ export type CarrierStack = {
   stop(): Promise<void>;
 };
 
-const CORE = ["tenant", "sender-id", "wallet", "routing", "messaging", "webhook", "gateway"];
+const CORE = [
+  "tenant",
+  "sender-id",
+  "wallet",
+  "routing",
+  "messaging",
+  "webhook",
+  "campaign",
+  "gateway",
+];
 
 /** Starts it: the services in one process, the carrier in another, the simulator in a third. */
 export async function startCarrierStack(

@@ -22,7 +22,16 @@ describe("a hold whose send died", function () {
       processes: [
         {
           name: "services",
-          services: ["wallet", "tenant", "sender-id", "routing", "carrier", "webhook", "gateway"],
+          services: [
+            "wallet",
+            "tenant",
+            "sender-id",
+            "routing",
+            "carrier",
+            "webhook",
+            "campaign",
+            "gateway",
+          ],
         },
         { name: "messaging", services: ["messaging"], settings },
       ],

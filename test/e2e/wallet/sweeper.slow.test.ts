@@ -32,7 +32,16 @@ const PROCESSES = [
   { name: "wallet", services: ["wallet"] },
   {
     name: "services",
-    services: ["tenant", "sender-id", "routing", "messaging", "carrier", "webhook", "gateway"],
+    services: [
+      "tenant",
+      "sender-id",
+      "routing",
+      "messaging",
+      "carrier",
+      "webhook",
+      "campaign",
+      "gateway",
+    ],
   },
 ];
 /** For this number the simulator throttles for five seconds, then accepts and delivers. */
