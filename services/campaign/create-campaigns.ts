@@ -56,6 +56,7 @@ export function openCampaigns(ports: CampaignPorts, config: CampaignConfig) {
     states,
     estimating: { store, messaging, wallets },
     sendTest: createSendTest({ store, messaging }),
+    feeding: feeder.figures,
     check: createCheck(store, config.CAMPAIGN_KEEP_ROWS_MS),
     follow: createFollowMessages({ store, clock, nudge }),
     async close() {

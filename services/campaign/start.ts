@@ -60,11 +60,10 @@ export const start: StartService = async (context) => {
   );
   lifecycle.onClose("campaign feeder", () => useCases.close());
   const idempotency = createKeyedAnswers(mongo.db, config.IDEMPOTENCY_TTL_MS);
-  const rpc = createCampaignRpc({ ...useCases, store, idempotency });
-  context.serve((router) => void router.service(CampaignService, rpc));
-
   const handle = createMessageHandler(useCases.follow);
   const deadLetters = createDeadLetters(mongo.db, handle);
+  const rpc = createCampaignRpc({ ...useCases, store, idempotency, deadLetters });
+  context.serve((router) => void router.service(CampaignService, rpc));
   const consumer = startConsumer({
     nats,
     db: mongo.db,
@@ -81,6 +80,7 @@ export const start: StartService = async (context) => {
     outbox,
     eventLag: () => consumer.lag(),
     deadLetters: () => deadLetters.count(),
+    feeding: useCases.feeding,
   });
 };
 

@@ -74,6 +74,11 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
       ...["RotateSecret", "ListDeliveries", "ResendDelivery", "RecoverDeliveries"],
       ...["SendTestEvent", "ListDeadLetters", "ReplayDeadLetters"],
     ],
+    "sms.v1.CampaignService": [
+      ...["GetCampaign", "ListCampaigns", "ListRecipients", "FindRecipients", "PauseCampaign"],
+      ...["ResumeCampaign", "CancelOpenCampaign", "CheckCampaigns"],
+      ...["ListDeadLetters", "ReplayDeadLetters"],
+    ],
     // A page of the ops port.
     "sms.v1.Carrier": ["ListUnmatchedReceipts"],
   },

@@ -12,6 +12,7 @@ import { parseArguments } from "./cli/arguments.ts";
 import { type Command, type Commands, wordsMax } from "./cli/command.ts";
 import { createOptions } from "./cli/options.ts";
 import { createOutput, failure } from "./cli/output.ts";
+import { CAMPAIGN_COMMANDS } from "./commands/campaign.ts";
 import { CHECK_COMMAND } from "./commands/check.ts";
 import { CONNECTOR_COMMANDS } from "./commands/connector.ts";
 import { DEAD_COMMANDS } from "./commands/dead.ts";
@@ -31,6 +32,7 @@ const NOUNS: Readonly<Record<string, Commands>> = {
   connector: CONNECTOR_COMMANDS,
   route: ROUTE_COMMANDS,
   message: MESSAGE_COMMANDS,
+  campaign: CAMPAIGN_COMMANDS,
   webhook: WEBHOOK_COMMANDS,
   dead: DEAD_COMMANDS,
 };

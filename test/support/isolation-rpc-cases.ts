@@ -117,6 +117,12 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   })),
   "CampaignService/CancelOpenCampaign": thing(draft),
   "CampaignService/CheckCampaigns": list(undefined, onlyTenant),
+  "CampaignService/FindRecipients": thing((tenantId, own) => ({
+    ...draft(tenantId, own),
+    numbers: ["+2348030000001"],
+  })),
+  "CampaignService/ListDeadLetters": internal(OPERATORS),
+  "CampaignService/ReplayDeadLetters": internal(OPERATORS),
 
   "WalletService/CreateWallet": internal(MAKES),
   "WalletService/GetWallet": list(undefined, onlyTenant),

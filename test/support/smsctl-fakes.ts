@@ -1,5 +1,6 @@
 /** In-memory services for smsctl's commands. */
 import { createClient, createRouterTransport, type ServiceImpl } from "@connectrpc/connect";
+import { CampaignService } from "../../proto/gen/sms/v1/campaign_pb.js";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
@@ -21,6 +22,7 @@ export type Fakes = {
   routing?: Partial<ServiceImpl<typeof RoutingService>>;
   messaging?: Partial<ServiceImpl<typeof MessagingService>>;
   webhooks?: Partial<ServiceImpl<typeof WebhookService>>;
+  campaigns?: Partial<ServiceImpl<typeof CampaignService>>;
 };
 
 /** The tenant that there is. */
@@ -31,15 +33,27 @@ export const getTenant = () => ({ tenant: TENANT });
 export const listTenants = () => ({ tenants: [TENANT] });
 const getWallet = () => ({ wallet: { currency: TENANT.currency } });
 
+async function* checkCampaigns() {
+  yield { done: true };
+}
+
 /** Clients of such services. */
 export function clientsOf(fakes: Fakes): Clients {
-  const { tenants = { getTenant, listTenants }, wallets, routing, messaging, webhooks } = fakes;
+  const {
+    tenants = { getTenant, listTenants },
+    wallets,
+    routing,
+    messaging,
+    webhooks,
+    campaigns,
+  } = fakes;
   const transport = createRouterTransport((router) => {
     router.service(TenantService, tenants);
     router.service(WalletService, { getWallet, ...wallets });
     router.service(RoutingService, routing ?? {});
-    router.service(MessagingService, messaging ?? {});
+    router.service(MessagingService, { listMessages: () => ({}), ...messaging });
     router.service(WebhookService, webhooks ?? {});
+    router.service(CampaignService, { checkCampaigns, ...campaigns });
   });
   return {
     tenants: createClient(TenantService, transport),
@@ -47,6 +61,7 @@ export function clientsOf(fakes: Fakes): Clients {
     routing: createClient(RoutingService, transport),
     messaging: createClient(MessagingService, transport),
     webhooks: createClient(WebhookService, transport),
+    campaigns: createClient(CampaignService, transport),
   } as unknown as Clients;
 }
 

@@ -28,12 +28,12 @@ import {
 } from "../../shared/core/limits.ts";
 import type { Campaigns } from "../app/campaigns.ts";
 import type { StateChanges } from "../app/change-state.ts";
-import type { createCheck } from "../app/check.ts";
 import { type EstimateParts, estimate, preview } from "../app/estimate.ts";
 import { type Idempotency, type RequestKey, runOnce } from "../app/idempotency.ts";
-import type { CampaignStore, Scope } from "../app/ports.ts";
+import type { CampaignStore } from "../app/ports.ts";
 import type { createRecipients } from "../app/recipients.ts";
 import type { SendTest } from "../app/send-test.ts";
+import { type OperatorUseCases, operatorMethods } from "./operator-rpc.ts";
 import {
   campaignToProto,
   readContent,
@@ -44,15 +44,15 @@ import {
   rowToProto,
 } from "./proto.ts";
 import { readRecipientsCsv } from "./recipients-csv.ts";
+import { targetOf } from "./target.ts";
 
 /** The use cases behind the interface. */
-export type UseCases = {
+export type UseCases = OperatorUseCases & {
   readonly campaigns: Campaigns;
   readonly recipients: ReturnType<typeof createRecipients>;
   readonly states: StateChanges;
   readonly estimating: EstimateParts;
   readonly sendTest: SendTest;
-  readonly check: ReturnType<typeof createCheck>;
   readonly store: CampaignStore;
   readonly idempotency: Idempotency;
 };
@@ -72,12 +72,7 @@ export function createCampaignRpc(useCases: UseCases): Methods {
     ...recipientMethods(useCases),
     ...estimateMethods(useCases),
     ...stateMethods(useCases),
-    async *checkCampaigns({ tenantId }) {
-      for await (const part of useCases.check(tenantId || undefined)) {
-        const breaches = part.breaches.map((breach) => ({ ...breach, ids: [...breach.ids] }));
-        yield { ...part, breaches };
-      }
-    },
+    ...operatorMethods(useCases),
   };
 }
 
@@ -266,17 +261,6 @@ function stateMethods({
     resumeCampaign: change("resume"),
     cancelOpenCampaign: change("cancel"),
   };
-}
-
-type Target = { readonly tenantId: string; readonly mode: Mode; readonly campaignId: string };
-
-/** Whose campaign, and which; a malformed id is `not_found`, like an unknown one. */
-function targetOf({ tenantId, mode, campaignId }: Target): { scope: Scope; id: string } {
-  // Without a tenant a campaign of any would be found.
-  if (tenantId === "" || !isId("campaign", campaignId)) {
-    throw new AppError("not_found", "There is no such campaign.");
-  }
-  return { scope: { tenantId, mode: readMode(mode) }, id: campaignId };
 }
 
 type Keyed = {

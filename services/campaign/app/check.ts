@@ -7,7 +7,8 @@ import {
   countRows,
   EMPTY_PROGRESS,
 } from "../domain/campaign-invariants.ts";
-import type { CampaignStore } from "./ports.ts";
+import { notFound } from "./campaigns.ts";
+import type { CampaignStore, Scope } from "./ports.ts";
 
 /** A part of the check's result. */
 export type CheckPart = {
@@ -52,7 +53,7 @@ export function createCheck(store: CampaignStore & AllCampaigns, keepRowsMs: num
     }
   }
 
-  return async function* (tenantId: string | undefined): AsyncGenerator<CheckPart> {
+  async function* all(tenantId: string | undefined): AsyncGenerator<CheckPart> {
     let campaigns = 0;
     let rows = 0;
     for await (const campaign of store.all(tenantId)) {
@@ -65,6 +66,18 @@ export function createCheck(store: CampaignStore & AllCampaigns, keepRowsMs: num
       }
     }
     yield { breaches: [], campaigns: BigInt(campaigns), rows: BigInt(rows), done: true };
+  }
+
+  return {
+    /** Compares every campaign, or one tenant's, with its rows. */
+    all,
+    /** The rows of these numbers; expired rows may be missing. Errors: `not_found`. */
+    async rowsOf(scope: Scope, id: string, numbers: readonly string[]) {
+      const campaign = await store.find(scope, id);
+      if (campaign === undefined) throw notFound();
+      const rows = await store.rowsByNumber(campaign.id, numbers);
+      return { rows, isExpired: isForgotten(campaign, Date.now() - keepRowsMs) };
+    },
   };
 }
 

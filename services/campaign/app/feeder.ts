@@ -39,12 +39,22 @@ const END_STEP = 1000;
 /** What this process remembers of a campaign; losing it costs time only. */
 type Memory = {
   failures: number;
+  /** When the first of the present failures was; on the clock of `performance`. */
+  failingSinceMs: number;
   retryAtMs: number;
   samples: { readonly atMs: number; readonly left: number }[];
 };
 
+/** What the metrics show of a feeder. */
+export type FeedingFigures = {
+  /** Campaigns that this process has leased. */
+  readonly campaigns: number;
+  /** How long the campaign that fails longest has failed; 0 when none fails. */
+  readonly failingMs: number;
+};
+
 /** Starts the feeder. */
-export function startFeeder(parts: FeederParts): Loop {
+export function startFeeder(parts: FeederParts): Loop & { figures(): FeedingFigures } {
   const { store, clock, log, owner } = parts;
   const memories = new Map<string, Memory>();
 
@@ -64,7 +74,7 @@ export function startFeeder(parts: FeederParts): Loop {
 
   /** One step; a failure delays this campaign alone. */
   async function guardedStep(campaign: Campaign): Promise<boolean> {
-    const memory = memories.get(campaign.id) ?? { failures: 0, retryAtMs: 0, samples: [] };
+    const memory = memories.get(campaign.id) ?? newMemory();
     memories.set(campaign.id, memory);
     if (memory.retryAtMs > performance.now()) return false;
     try {
@@ -72,10 +82,13 @@ export function startFeeder(parts: FeederParts): Loop {
       memory.failures = 0;
       return more;
     } catch (error) {
+      if (memory.failures === 0) memory.failingSinceMs = performance.now();
       memory.failures += 1;
       const waitMs = backoffMs(memory.failures, BACKOFF_MS.base, BACKOFF_MS.cap);
       memory.retryAtMs = performance.now() + waitMs;
-      log.warn({ error, campaign_id: campaign.id, failures: memory.failures }, "feeding failed");
+      const { id: campaign_id, tenantId: tenant_id } = campaign;
+      const { failures } = memory;
+      log.warn({ error, campaign_id, tenant_id, failures }, "feeding failed");
       return false;
     }
   }
@@ -127,12 +140,22 @@ export function startFeeder(parts: FeederParts): Loop {
   const loop = startLoop({ name: "campaign feeder", intervalMs: INTERVAL_MS, log, work: pass });
   return {
     nudge: loop.nudge,
+    figures() {
+      const failing = [...memories.values()].filter(({ failures }) => failures > 0);
+      const sinceMs = Math.min(...failing.map(({ failingSinceMs }) => failingSinceMs));
+      const failingMs = failing.length === 0 ? 0 : performance.now() - sinceMs;
+      return { campaigns: memories.size, failingMs };
+    },
     async close() {
       await loop.close();
       // The next process need not wait for the leases to end.
       await store.releaseLeases(owner).catch(() => undefined);
     },
   };
+}
+
+function newMemory(): Memory {
+  return { failures: 0, failingSinceMs: 0, retryAtMs: 0, samples: [] };
 }
 
 /** Messages per second that left the queue lately. */

@@ -71,6 +71,7 @@ export type CampaignStore = {
   find(scope: Scope, id: string): Promise<Campaign | undefined>;
   list(filter: CampaignFilter): Promise<Campaign[]>;
   rows(filter: RowFilter): Promise<Row[]>;
+  rowsByNumber(campaignId: string, numbers: readonly string[]): Promise<Row[]>;
   chunk(campaignId: string, number: number): Promise<Chunk | undefined>;
   /**
    * Runs work in one transaction, with the event of its transition. The work may run more than once. Returns

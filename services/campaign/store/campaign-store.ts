@@ -151,6 +151,11 @@ export function createCampaignStore(options: {
       );
       return documents.map(toRow);
     },
+    async rowsByNumber(campaignId, numbers) {
+      const ids = numbers.map((to) => rowId(campaignId, to));
+      const found = rows.find({ _id: { $in: ids } }, { batchSize: BATCH_MAX });
+      return (await guardMongo(found.toArray())).map(toRow);
+    },
     async chunk(campaignId, number) {
       const found = await guardMongo(chunks.findOne({ _id: chunkId(campaignId, number) }));
       return found === null ? undefined : toChunk(found);

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
+import { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
 import { MessagingService } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { RoutingService } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { SenderIdService } from "../../../proto/gen/sms/v1/sender_id_pb.js";
@@ -34,6 +35,7 @@ export type Clients = {
   readonly routing: Client<typeof RoutingService>;
   readonly messaging: Client<typeof MessagingService>;
   readonly webhooks: Client<typeof WebhookService>;
+  readonly campaigns: Client<typeof CampaignService>;
   close(): void;
 };
 
@@ -79,6 +81,7 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
     routing: client(RoutingService),
     messaging: client(MessagingService),
     webhooks: client(WebhookService),
+    campaigns: client(CampaignService),
     close() {
       for (const transport of transports) transport.close();
     },

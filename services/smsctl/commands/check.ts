@@ -1,5 +1,7 @@
 import { toAppError } from "../../shared/rpc/error-status.ts";
 import { resolveTenant } from "../calls/tenants.ts";
+import { checkCampaignMessages } from "../check/campaign-messages.ts";
+import { checkCampaigns } from "../check/campaigns.ts";
 import { checkCharges } from "../check/charges.ts";
 import { checkCurrencies } from "../check/currencies.ts";
 import { checkMessages } from "../check/messages.ts";
@@ -14,6 +16,8 @@ const PARTS: readonly (readonly [string, (run: CheckRun) => Promise<CheckReport>
   ["charges", checkCharges],
   ["wallets", checkWallets],
   ["currencies", checkCurrencies],
+  ["campaigns", checkCampaigns],
+  ["messages of campaigns", (run) => checkCampaignMessages(run)],
 ];
 
 /** `smsctl check`: proves the invariants of docs/invariants.md on live data. */

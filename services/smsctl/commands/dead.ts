@@ -14,8 +14,9 @@ export const DEAD_COMMANDS: Commands = {
         const pages = await Promise.all([
           clients.webhooks.listDeadLetters(wish),
           clients.wallets.listDeadLetters(wish),
+          clients.campaigns.listDeadLetters(wish),
         ]);
-        // Both lists are ordered by id, so one cursor fits both.
+        // Every list is ordered by id, so one cursor fits all.
         const letters = pages.flatMap(({ deadLetters }) => deadLetters).sort(byId);
         const shown = letters.slice(0, wish.limit);
         const hasMore =
@@ -31,10 +32,11 @@ export const DEAD_COMMANDS: Commands = {
     usage: "dead replay [ID…] (none means all)",
     async run({ clients, options, output }) {
       const ids = [...new Set(options.rest(2))];
-      // Each service ignores ids of the other.
+      // Each service ignores ids of the others.
       const answers = await Promise.all([
         clients.webhooks.replayDeadLetters({ ids }, LONG_CALL),
         clients.wallets.replayDeadLetters({ ids }, LONG_CALL),
+        clients.campaigns.replayDeadLetters({ ids }, LONG_CALL),
       ]);
       const replayed = answers.reduce((sum, answer) => sum + answer.replayed, 0);
       output.result({ replayed });

@@ -5,8 +5,10 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
 import { MessagingService } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { RoutingService } from "../../../proto/gen/sms/v1/routing_pb.js";
+import { TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { WebhookService } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { createRpcServer } from "../../../services/shared/rpc/server.ts";
@@ -36,6 +38,11 @@ describe("smsctl as a process", function () {
       router.service(WebhookService, {
         replayDeadLetters: () => ({ replayed: 0 }),
       });
+      router.service(TenantService, { getTenant: () => ({ tenant: { id: "ten_1" } }) });
+      router.service(CampaignService, {
+        replayDeadLetters: () => ({ replayed: 0 }),
+        getCampaign: ({ tenantId, campaignId }) => ({ campaign: { tenantId, id: campaignId } }),
+      });
       router.service(RoutingService, {
         listConnectors: () => ({
           connectors: Array.from({ length: 5000 }, (_, at) => ({ id: `connector-${at}` })),
@@ -60,6 +67,8 @@ describe("smsctl as a process", function () {
     WALLET_GRPC: address,
     ROUTING_GRPC: address,
     WEBHOOK_GRPC: address,
+    CAMPAIGN_GRPC: address,
+    TENANT_GRPC: address,
   });
 
   function start(env: Record<string, string>, ...words: string[]): ChildProcess {
@@ -136,6 +145,13 @@ describe("smsctl as a process", function () {
     expect(err).to.equal("");
     expect(code).to.equal(0);
     expect(JSON.parse(out)).to.deep.equal({ replayed: 7 });
+  });
+
+  it("reaches the campaign service", async () => {
+    const words = ["campaign", "show", "cmp_1", "--tenant", "Ada"];
+    const { code, out } = await finish(start(settings(), "--json", ...words));
+    expect(code).to.equal(0);
+    expect(JSON.parse(out)).to.include({ id: "cmp_1", tenant_id: "ten_1" });
   });
 
   it("has a long deadline for calls that walk all data", async () => {

@@ -191,6 +191,7 @@ describe("smsctl check", () => {
       messaging: { checkMessages: away, streamCharges: away },
       wallets: { checkWallets: away, streamSettlements: away },
       tenants: { listTenants: away },
+      campaigns: { checkCampaigns: away },
     } as unknown as Fakes;
     const error = await errorOf(run(CHECK_COMMAND, ["check"], services));
     expect(error.code).to.equal("service_unavailable");

@@ -205,7 +205,7 @@ describe("smsctl lists beyond a page", () => {
     const rest = all.filter((one) => id === "" || one.id > id);
     return { items: rest.slice(0, limit), hasMore: rest.length > limit };
   };
-  /** Of two services' letters every third is the second's. */
+  /** Of every six letters the first is the wallet's, the fourth the campaign service's. */
   const letters = (isMine: (at: number) => boolean) => {
     const mine = ALL.filter((_, at) => isMine(at));
     return ({ cursor, limit }: { cursor: string; limit: number }) => {
@@ -227,7 +227,8 @@ describe("smsctl lists beyond a page", () => {
       },
       listDeadLetters: letters((at) => at % 3 !== 0),
     },
-    wallets: { listDeadLetters: letters((at) => at % 3 === 0) },
+    wallets: { listDeadLetters: letters((at) => at % 6 === 0) },
+    campaigns: { listDeadLetters: letters((at) => at % 6 === 3) },
   };
   const commands: [Command | undefined, string[]][] = [
     [MESSAGE_COMMANDS.list, ["message", "list", "--tenant", "T"]],

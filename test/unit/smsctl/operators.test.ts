@@ -125,6 +125,7 @@ describe("smsctl for those on call", () => {
     const services = (replayed: number) => ({
       webhooks: { replayDeadLetters: () => ({ replayed }) },
       wallets: { replayDeadLetters: () => ({ replayed: 0 }) },
+      campaigns: { replayDeadLetters: () => ({ replayed: 0 }) },
     });
     const replay = (words: string[], replayed: number) =>
       run(DEAD_COMMANDS.replay, ["dead", "replay", ...words], services(replayed));

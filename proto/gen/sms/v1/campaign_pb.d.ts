@@ -7,6 +7,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Mode, Reason } from "./common_pb.js";
+import type { ListDeadLettersRequestSchema, ListDeadLettersResponseSchema, ReplayDeadLettersRequestSchema, ReplayDeadLettersResponseSchema } from "./webhook_pb.js";
 
 /**
  * Describes the file sms/v1/campaign.proto.
@@ -1158,6 +1159,66 @@ export declare type CheckCampaignsResponse = Message<"sms.v1.CheckCampaignsRespo
 export declare const CheckCampaignsResponseSchema: GenMessage<CheckCampaignsResponse>;
 
 /**
+ * @generated from message sms.v1.FindRecipientsRequest
+ */
+export declare type FindRecipientsRequest = Message<"sms.v1.FindRecipientsRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * Unspecified finds both modes.
+   *
+   * @generated from field: sms.v1.Mode mode = 2;
+   */
+  mode: Mode;
+
+  /**
+   * @generated from field: string campaign_id = 3;
+   */
+  campaignId: string;
+
+  /**
+   * E.164; 1 to 1,000.
+   *
+   * @generated from field: repeated string numbers = 4;
+   */
+  numbers: string[];
+};
+
+/**
+ * Describes the message sms.v1.FindRecipientsRequest.
+ * Use `create(FindRecipientsRequestSchema)` to create a new message.
+ */
+export declare const FindRecipientsRequestSchema: GenMessage<FindRecipientsRequest>;
+
+/**
+ * @generated from message sms.v1.FindRecipientsResponse
+ */
+export declare type FindRecipientsResponse = Message<"sms.v1.FindRecipientsResponse"> & {
+  /**
+   * In no order; a number without a row is missing.
+   *
+   * @generated from field: repeated sms.v1.CampaignRecipient recipients = 1;
+   */
+  recipients: CampaignRecipient[];
+
+  /**
+   * The campaign ended so long ago that its rows may be removed.
+   *
+   * @generated from field: bool rows_expired = 2;
+   */
+  rowsExpired: boolean;
+};
+
+/**
+ * Describes the message sms.v1.FindRecipientsResponse.
+ * Use `create(FindRecipientsResponseSchema)` to create a new message.
+ */
+export declare const FindRecipientsResponseSchema: GenMessage<FindRecipientsResponse>;
+
+/**
  * The set never gains a value within v1.
  *
  * @generated from enum sms.v1.CampaignStatus
@@ -1465,7 +1526,7 @@ export declare const CampaignService: GenService<{
     output: typeof CampaignResponseSchema;
   },
   /**
-   * For operators: compares campaigns with their rows, and rows with their messages.
+   * For operators: compares campaigns with their rows.
    *
    * @generated from rpc sms.v1.CampaignService.CheckCampaigns
    */
@@ -1473,6 +1534,37 @@ export declare const CampaignService: GenService<{
     methodKind: "server_streaming";
     input: typeof CheckCampaignsRequestSchema;
     output: typeof CheckCampaignsResponseSchema;
+  },
+  /**
+   * For operators: the rows of some numbers, to compare messages with them.
+   *
+   * @generated from rpc sms.v1.CampaignService.FindRecipients
+   */
+  findRecipients: {
+    methodKind: "unary";
+    input: typeof FindRecipientsRequestSchema;
+    output: typeof FindRecipientsResponseSchema;
+  },
+  /**
+   * Message events that were put aside, oldest first: they cannot be read, or the database went on refusing them.
+   * limit: 0 means 50, more than 1,000 means 1,000.
+   *
+   * @generated from rpc sms.v1.CampaignService.ListDeadLetters
+   */
+  listDeadLetters: {
+    methodKind: "unary";
+    input: typeof ListDeadLettersRequestSchema;
+    output: typeof ListDeadLettersResponseSchema;
+  },
+  /**
+   * Follows them again; those that still cannot be followed stay.
+   *
+   * @generated from rpc sms.v1.CampaignService.ReplayDeadLetters
+   */
+  replayDeadLetters: {
+    methodKind: "unary";
+    input: typeof ReplayDeadLettersRequestSchema;
+    output: typeof ReplayDeadLettersResponseSchema;
   },
 }>;
 

@@ -1,0 +1,48 @@
+/** The part of `sms.v1.CampaignService` that operators call. */
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
+import { checkItems } from "../../shared/core/limits.ts";
+import type { DeadLetters } from "../../shared/io/dead-letters.ts";
+import type { createCheck } from "../app/check.ts";
+import { rowToProto } from "./proto.ts";
+import { targetOf } from "./target.ts";
+
+/** The use cases behind it. */
+export type OperatorUseCases = {
+  readonly check: ReturnType<typeof createCheck>;
+  readonly deadLetters: DeadLetters;
+};
+
+/** Numbers or ids of one request. */
+const ITEMS_MAX = 1000;
+
+export function operatorMethods({ check, deadLetters }: OperatorUseCases) {
+  return {
+    async *checkCampaigns({ tenantId }) {
+      for await (const part of check.all(tenantId || undefined)) {
+        const breaches = part.breaches.map((breach) => ({ ...breach, ids: [...breach.ids] }));
+        yield { ...part, breaches };
+      }
+    },
+    async findRecipients(request) {
+      const { scope, id } = targetOf(request);
+      checkItems("numbers", request.numbers.length, 1, ITEMS_MAX);
+      const { rows, isExpired } = await check.rowsOf(scope, id, request.numbers);
+      return { recipients: rows.map(rowToProto), rowsExpired: isExpired };
+    },
+    async listDeadLetters({ cursor, limit }) {
+      const { letters, nextCursor } = await deadLetters.list(cursor, limit);
+      return {
+        deadLetters: letters.map(({ id, subject, reason, createdAtMs }) => ({
+          ...{ id, subject, reason },
+          createdAtMs: BigInt(createdAtMs),
+        })),
+        nextCursor,
+      };
+    },
+    async replayDeadLetters({ ids }) {
+      checkItems("ids", ids.length, 0, ITEMS_MAX);
+      return { replayed: await deadLetters.replay(ids) };
+    },
+  } satisfies Partial<ServiceImpl<typeof CampaignService>>;
+}

@@ -1,0 +1,16 @@
+import type { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
+import { AppError } from "../../shared/core/errors.ts";
+import { isId } from "../../shared/core/ids.ts";
+import type { Scope } from "../app/ports.ts";
+import { readMode } from "./proto.ts";
+
+type Target = { readonly tenantId: string; readonly mode: Mode; readonly campaignId: string };
+
+/** Whose campaign a request names, and which; a malformed id is `not_found`, like an unknown one. */
+export function targetOf({ tenantId, mode, campaignId }: Target): { scope: Scope; id: string } {
+  // Without a tenant a campaign of any would be found.
+  if (tenantId === "" || !isId("campaign", campaignId)) {
+    throw new AppError("not_found", "There is no such campaign.");
+  }
+  return { scope: { tenantId, mode: readMode(mode) }, id: campaignId };
+}
