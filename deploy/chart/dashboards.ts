@@ -99,6 +99,7 @@ const BOARDS: readonly Board[] = [
         [`max(messaging_outbox_oldest_seconds{${NS}})`, "messaging"],
         [`max(wallet_outbox_oldest_seconds{${NS}})`, "wallet"],
         [`max(sender_id_outbox_oldest_seconds{${NS}})`, "sender-id"],
+        [`max(campaign_outbox_oldest_seconds{${NS}})`, "campaign"],
       ]),
     ],
   },
@@ -143,6 +144,22 @@ const BOARDS: readonly Board[] = [
         [`sum(webhook_slow_slots_in_use{${NS}})`, "to slow endpoints"],
       ]),
       panel("Events put aside", "short", [[`max(webhook_dead_letters{${NS}})`, "events"]]),
+    ],
+  },
+  {
+    name: "sms-campaigns",
+    title: "SMS: campaigns",
+    panels: [
+      panel("Rows fed", "ops", [[`sum(rate(campaign_rows_fed_total{${NS}}[5m]))`, "rows"]]),
+      panel("Chunks fed", "ops", [[`sum(rate(campaign_chunks_total{${NS}}[5m]))`, "chunks"]]),
+      panel("Campaigns fed by a process", "short", [
+        [`max by (pod) (campaign_leased_campaigns{${NS}})`, "{{pod}}"],
+      ]),
+      panel("Longest failing step", "s", [
+        [`max by (pod) (campaign_feeding_failing_seconds{${NS}})`, "{{pod}}"],
+      ]),
+      panel("Events not in the counts", "short", [[`max(campaign_event_lag{${NS}})`, "events"]]),
+      panel("Events put aside", "short", [[`max(campaign_dead_letters{${NS}})`, "events"]]),
     ],
   },
 ];

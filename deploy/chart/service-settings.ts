@@ -1,5 +1,6 @@
 /** The settings of each component: those that its code reads, minus those that the chart sets. */
 import { GATEWAY_SETTINGS } from "../../gateway/config.ts";
+import { CAMPAIGN_SETTINGS } from "../../services/campaign/config.ts";
 import { CARRIER_SETTINGS } from "../../services/carrier/config.ts";
 import { MESSAGING_SETTINGS } from "../../services/messaging/config.ts";
 import { ROUTING_SETTINGS } from "../../services/routing/config.ts";
@@ -20,6 +21,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   messaging: MESSAGING_SETTINGS,
   carrier: CARRIER_SETTINGS,
   webhook: WEBHOOK_SETTINGS,
+  campaign: CAMPAIGN_SETTINGS,
   "smsc-simulator": SIMULATOR_SETTINGS,
 };
 

@@ -2,7 +2,7 @@ import { DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
 import { type Config, durationMs, readConfig, whole } from "../shared/io/config.ts";
 
 /** Settings of the campaign service; durations in milliseconds. */
-const SETTINGS = {
+export const CAMPAIGN_SETTINGS = {
   ...DATABASE_SETTINGS,
   ...EVENT_SETTINGS,
   /** How long an idempotency key is kept; the same setting as messaging's. */
@@ -21,9 +21,9 @@ const SETTINGS = {
 } as const;
 
 /** Reads the settings; throws `ConfigError` that names every invalid one. */
-export function readCampaignConfig(env: NodeJS.ProcessEnv): Config<typeof SETTINGS> {
-  return readConfig(env, SETTINGS);
+export function readCampaignConfig(env: NodeJS.ProcessEnv): Config<typeof CAMPAIGN_SETTINGS> {
+  return readConfig(env, CAMPAIGN_SETTINGS);
 }
 
 /** The settings of the campaign service. */
-export type CampaignConfig = Config<typeof SETTINGS>;
+export type CampaignConfig = Config<typeof CAMPAIGN_SETTINGS>;

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { readCampaignConfig } from "../../services/campaign/config.ts";
 import { readCarrierConfig } from "../../services/carrier/config.ts";
 import { readMessagingConfig } from "../../services/messaging/config.ts";
 import { readWebhookConfig } from "../../services/webhook/config.ts";
@@ -156,14 +157,14 @@ chartSuite("availability and shutdown", () => {
     expect(served.get("wallet")).to.deep.equal({ port: 9090, service: "sms.v1.WalletService" });
     expect(served.get("sender-id")?.service).to.equal("sms.v1.SenderIdService");
     const asked = [...served].filter(([, probe]) => probe !== undefined).map(([name]) => name);
-    const all = ["tenant", "sender-id", "wallet", "routing", "messaging", "webhook"];
+    const all = ["tenant", "sender-id", "wallet", "routing", "messaging", "webhook", "campaign"];
     expect(asked).to.have.members(all);
   });
 
   it("with mutual TLS probes ask a port of its own, since they could show no certificate", () => {
     const workloads = servingWorkloads(render("ci/existing-tls-values.yaml"));
     const asked = workloads.filter(({ containers }) => containers[0]?.readinessProbe?.grpc);
-    expect(asked).to.have.length(6);
+    expect(asked).to.have.length(7);
     for (const workload of asked) {
       const [container] = workload.containers;
       const port = container?.readinessProbe?.grpc?.port;
@@ -227,6 +228,13 @@ chartSuite("availability and shutdown", () => {
       "IDEMPOTENCY_TTL_MS",
       "172800000",
       [readWebhookConfig(KEYED_ENV).IDEMPOTENCY_TTL_MS, 86_400_000],
+    ],
+    [
+      "a key stands for its request as long at campaign as at messaging",
+      "campaign",
+      "IDEMPOTENCY_TTL_MS",
+      "172800000",
+      [readCampaignConfig(ENV).IDEMPOTENCY_TTL_MS, 86_400_000],
     ],
   ] as const) {
     it(what, () => {
@@ -319,6 +327,7 @@ chartSuite("scaling", () => {
     for (const [component, durable] of [
       ["wallet", "wallet-settle"],
       ["webhook", "webhook-deliver"],
+      ["campaign", "campaign-messages"],
     ]) {
       const trigger = triggers.get(`sms-${component}`);
       expect(trigger?.type).to.equal("nats-jetstream");

@@ -31,6 +31,7 @@ const { services } = parse(text, { merge: true }) as { services: Record<string, 
 const own = Object.entries(services).filter(([, { image }]) => /^sms-/.test(image));
 const names = [
   ...["gateway", "tenant", "sender-id", "wallet", "routing", "messaging", "carrier", "webhook"],
+  "campaign",
   "smsc-simulator",
 ];
 

@@ -1,5 +1,9 @@
 /** The metrics that the code registers, by asking the code itself. */
 import { createAccessLog } from "../../gateway/http/access-log.ts";
+import {
+  createCampaignMetrics,
+  registerMetrics as registerCampaignMetrics,
+} from "../../services/campaign/metrics.ts";
 import { createCarrierMetrics } from "../../services/carrier/metrics.ts";
 import type { OpenMessaging } from "../../services/messaging/create-messaging.ts";
 import { registerMetrics } from "../../services/messaging/metrics.ts";
@@ -33,6 +37,13 @@ export function registryOfEverything(): Registry {
   const messaging = { queries: { queues: async () => [] } } as unknown as OpenMessaging;
   registerMetrics(metrics, messaging, outbox, () => []);
   watchOutboxAge(metrics, "sender_id", outbox.backlog);
+  createCampaignMetrics(metrics);
+  registerCampaignMetrics(metrics, {
+    outbox,
+    eventLag: count,
+    deadLetters: count,
+    feeding: () => ({ campaigns: 0, failingMs: 0 }),
+  });
   createCarrierMetrics(metrics, () => new Map(), { pending: 0, setAside: 0 });
   return metrics;
 }

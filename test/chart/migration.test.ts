@@ -130,7 +130,9 @@ chartSuite("the migration", () => {
     const fields = immutableFields(render(MINIMAL));
     if (isBreaking(released.version, chartVersion())) return;
     expect(gone, "a value went: keep it as refused, or raise the version").to.deep.equal([]);
-    expect(fields).to.deep.equal(released.fields);
+    // New objects change none that exist.
+    const kept = Object.keys(released.fields).map((name) => [name, fields[name]]);
+    expect(Object.fromEntries(kept)).to.deep.equal(released.fields);
   });
 
   it("below 1.0 the minor version is the one that may break", () => {

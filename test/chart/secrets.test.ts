@@ -110,7 +110,16 @@ chartSuite("secrets and configuration", () => {
 
   it("authorities and client certificates are mounted into every pod that connects", () => {
     const needs: Readonly<Record<string, readonly string[]>> = {
-      mongodb: ["tenant", "sender-id", "wallet", "routing", "messaging", "carrier", "webhook"],
+      mongodb: [
+        "tenant",
+        "sender-id",
+        "wallet",
+        "routing",
+        "messaging",
+        "carrier",
+        "webhook",
+        "campaign",
+      ],
       nats: ["gateway", "tenant", "wallet", "messaging", "carrier", "webhook", "migration"],
       redis: ["gateway", "carrier"],
       otlp: ["gateway", "wallet", "carrier"],

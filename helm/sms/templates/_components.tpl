@@ -5,7 +5,7 @@ the event stream.
 */}}
 {{- define "sms.table" -}}
 gateway:
-  calls: [tenant, messaging, wallet, sender-id, webhook]
+  calls: [tenant, messaging, wallet, sender-id, webhook, campaign]
   needs: [nats, redis, cursor]
 tenant:
   serves: sms.v1.TenantService
@@ -34,17 +34,22 @@ webhook:
   durable: webhook-deliver
   needs: [mongodb, nats, encryption]
 smsc-simulator: {}
+campaign:
+  serves: sms.v1.CampaignService
+  durable: campaign-messages
+  calls: [tenant, wallet, messaging]
+  needs: [mongodb, nats]
 migration:
   needs: [mongodb, nats]
 test:
   calls: [tenant, sender-id, webhook]
 toolbox:
-  calls: [tenant, sender-id, wallet, routing, messaging, webhook]
+  calls: [tenant, sender-id, wallet, routing, messaging, webhook, campaign]
 {{- end -}}
 
 {{/* Names of the components that run for as long as the release lives, as a YAML list. */}}
 {{- define "sms.workloads" -}}
-{{- $names := list "gateway" "tenant" "sender-id" "wallet" "routing" "messaging" "carrier" "webhook" -}}
+{{- $names := list "gateway" "tenant" "sender-id" "wallet" "routing" "messaging" "carrier" "webhook" "campaign" -}}
 {{- if .Values.smscSimulator.enabled -}}{{- $names = append $names "smsc-simulator" -}}{{- end -}}
 {{ toYaml $names }}
 {{- end -}}
@@ -66,6 +71,7 @@ One component as YAML: its row of the table, its name in the cluster, and its va
   "messaging" $values.messaging
   "carrier" $values.carrier
   "webhook" $values.webhook
+  "campaign" $values.campaign
   "smsc-simulator" $values.smscSimulator
   "migration" $values.migration
   "test" $values.test

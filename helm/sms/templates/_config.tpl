@@ -2,6 +2,7 @@
 {{- define "sms.fromMessaging" -}}
 carrier: { SUBMISSION_UNKNOWN_WAIT_MS: 600000 }
 webhook: { IDEMPOTENCY_TTL_MS: 86400000 }
+campaign: { IDEMPOTENCY_TTL_MS: 86400000 }
 {{- end -}}
 
 {{/* Where pods listen; values kept from a version before this key have none. */}}
