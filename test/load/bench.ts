@@ -1,5 +1,5 @@
 /**
- * `make bench [ROWS=lone,e2e,flood,accept,bulk,holds,memory,list,webhook,smpp,rate]`: every row of the
+ * `make bench [ROWS=lone,e2e,flood,campaign,accept,bulk,holds,memory,list,webhook,smpp,rate]`: every row of the
  * design's budgets on this machine, beside the peer of the row where it has one and the peer is
  * installed. Rows on the accept path share a stack of their own, laid out as `make up` does it; rows
  * that are a benchmark of their own run here in a short form, and each names its command.
@@ -8,6 +8,7 @@
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
 import { kannelMissing } from "../support/kannel.ts";
+import { campaignFeeding } from "./campaign-rows.ts";
 import { setConnector } from "./connector-state.ts";
 import { flood, heldRate } from "./end-to-end-rows.ts";
 import { measureHotWallet } from "./hot-wallet.ts";
@@ -27,6 +28,7 @@ const ON_THE_STACK: readonly (readonly [string, (stack: StackFile) => Promise<Ro
   ["lone", lone],
   ["e2e", heldRate],
   ["flood", (stack) => flood(stack, { perSecond: RATE, seconds: SECONDS })],
+  ["campaign", campaignFeeding],
   ["accept", acceptSingle],
   ["bulk", acceptBulk],
   ["holds", hotWallet],
