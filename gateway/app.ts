@@ -20,6 +20,7 @@ import { problemHeaders, respondWithProblem, toProblem } from "./http/problem.ts
 import { callerTrace, endRequestSpan, openRequestSpan } from "./http/request-span.ts";
 import type { RequestState } from "./http/request-state.ts";
 import { parseRequestTarget } from "./http/request-target.ts";
+import type { ResponseBudget } from "./http/response-budget.ts";
 import { setHeader } from "./http/set-header.ts";
 import { type LoadLimiter, serviceBusy } from "./load-shedding/limiter.ts";
 import { deprecationHeaders } from "./operations/deprecation.ts";
@@ -43,6 +44,7 @@ export type AppParts = AdmissionParts & {
   readonly log: Logger;
   readonly bodyLimits: BodyLimits;
   readonly largeBodies: LargeBodies;
+  readonly responses: ResponseBudget;
   readonly onFinish: (request: FinishedRequest) => void;
 };
 
@@ -101,6 +103,11 @@ function outermost(parts: AppParts, table: OperationTable): Middleware {
 
 function report(parts: AppParts, context: Context, code: string): void {
   const state = context.state as RequestState;
+  const { body } = context;
+  // Pages are buffers that all their responses share.
+  if (typeof body === "string" && context.method !== "HEAD") {
+    parts.responses.hold(context.res, Buffer.byteLength(body), state.caller?.tenantId ?? "");
+  }
   const finished: FinishedRequest = {
     requestId: state.requestId,
     method: context.method,

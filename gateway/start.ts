@@ -21,6 +21,7 @@ import { createAccessLog } from "./http/access-log.ts";
 import { createBodyBudget } from "./http/body-budget.ts";
 import { createCors } from "./http/cors.ts";
 import { createLargeBodies } from "./http/large-bodies.ts";
+import { createResponseBudget } from "./http/response-budget.ts";
 import { listen, serverOptions } from "./http/server.ts";
 import { createKeyLocks } from "./idempotency/lock.ts";
 import { createCursors } from "./lists/cursor.ts";
@@ -71,6 +72,7 @@ export async function start(context: ServiceContext): Promise<void> {
   const addresses = publicAddresses(config);
   const { docsUrl } = addresses;
   const accessLog = createAccessLog(context, config.ACCESS_LOG);
+  const responses = createResponseBudget();
   const app = createApp({
     operations,
     pages: createPages(operations, addresses),
@@ -87,6 +89,7 @@ export async function start(context: ServiceContext): Promise<void> {
       budget: createBodyBudget(),
     },
     largeBodies: createLargeBodies(),
+    responses,
     onFinish: accessLog.onFinish,
   });
   const fast503 = createFast503({
@@ -106,6 +109,7 @@ export async function start(context: ServiceContext): Promise<void> {
     docsUrl,
     fast503,
     handle: app.callback(),
+    responses,
     remainingCapacity: loadLimiter.remainingCapacity,
     isLeaving: () => lifecycle.state === "draining",
     onError: (error) => log.error({ error }, "a connection could not be accepted"),

@@ -63,6 +63,8 @@ export async function listen(
     /** Runs first; requests that it does not answer go to `handle`. */
     readonly fast503: Fast503;
     readonly handle: RequestListener;
+    /** The budget in which the application counts its responses. */
+    readonly responses?: ResponseBudget;
     /** How many more requests the load limiter admits. */
     readonly remainingCapacity: () => number;
     readonly leaveMs?: number;
@@ -83,7 +85,7 @@ export async function listen(
     refuseInput(code, socket, options.docsUrl);
   });
   server.timeout = IDLE_MAX_MS;
-  const responses = createResponseBudget();
+  const { responses = createResponseBudget() } = options;
   const pauser = createSocketPauser(options.remainingCapacity);
   let isClosing = false;
   const isLeaving = () => isClosing || options.isLeaving?.() === true;

@@ -12,6 +12,7 @@ import { createBodyBudget } from "../../gateway/http/body-budget.ts";
 import { createCors } from "../../gateway/http/cors.ts";
 import type { FinishedRequest } from "../../gateway/http/finished-request.ts";
 import { createLargeBodies } from "../../gateway/http/large-bodies.ts";
+import { createResponseBudget } from "../../gateway/http/response-budget.ts";
 import { listen, SERVER_OPTIONS } from "../../gateway/http/server.ts";
 import { createCursors } from "../../gateway/lists/cursor.ts";
 import { createFast503 } from "../../gateway/load-shedding/fast-503.ts";
@@ -38,6 +39,7 @@ export type RestAppOptions = {
   readonly corsOrigins?: readonly string[];
   readonly bodyBounds?: Parameters<typeof createBodyBudget>[0];
   readonly bodyTimeoutMs?: number;
+  readonly responseBounds?: Parameters<typeof createResponseBudget>[0];
   readonly requestsMax?: number;
   readonly serverOptions?: Partial<typeof SERVER_OPTIONS>;
   readonly keepsDeprecatedPath?: boolean;
@@ -97,6 +99,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
     delayMaxMs: 60_000,
     lagMaxMs: 60_000,
   });
+  const responses = createResponseBudget(options.responseBounds);
   const app = createApp({
     operations,
     pages: createPages(operations, { baseUrl: "/", docsUrl: DOCS_URL }),
@@ -123,6 +126,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
       budget: createBodyBudget(options.bodyBounds),
     },
     largeBodies: createLargeBodies(),
+    responses,
     onFinish: options.onFinish ?? ((request) => void finished.push(request)),
   });
   const server = createServer({ ...SERVER_OPTIONS, ...options.serverOptions });
@@ -139,6 +143,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
       onRefused: options.onRefused ?? (() => undefined),
     }),
     handle: app.callback(),
+    responses,
     remainingCapacity: loadLimiter.remainingCapacity,
     leaveMs: 200,
     onError: () => undefined,

@@ -5,6 +5,12 @@ import { expect } from "chai";
 import { eventually } from "../../support/poll.ts";
 import { API_KEY, exchange, openRestApp, type RestApp } from "../../support/rest-app.ts";
 
+const RESPONSE_BOUNDS = {
+  bytesMax: 1e9,
+  ownerBytesMax: 1e9,
+  connectionBytesMax: 1e9,
+  unreadMaxMs: 60_000,
+};
 const SEND = "/v1/sms/messages";
 const GOOD = JSON.stringify({ to: "08031234567", from: "Acme", body: "Hello" });
 
@@ -122,6 +128,37 @@ describe("REST: memory budgets", () => {
       left = socket.writableLength;
     }
     expect(left, "bytes that the gateway did not read").to.be.above(offered / 2);
+    expect(await send()).to.equal(202);
+  });
+
+  it("unread answers are bounded for one account, from the moment they are made", async () => {
+    const page = "x".repeat(16_000_000);
+    const { promise: made, resolve } = Promise.withResolvers<void>();
+    let answers = 0;
+    app = await openRestApp({
+      responseBounds: { ...RESPONSE_BOUNDS, ownerBytesMax: 50_000_000 },
+      ports: {
+        wallets: {
+          async getWallet() {
+            answers += 1;
+            if (answers === 10) resolve();
+            return { wallet: { currency: page } };
+          },
+        } as never,
+      },
+    });
+    const clients = await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        const client = await stall(app?.port ?? 0, "");
+        client.socket.pause();
+        client.socket.write(get("/v1/balance"));
+        return client;
+      }),
+    );
+    await made;
+    await eventually(() => app?.finished.length === 10);
+    for (const { socket } of clients) socket.resume();
+    await eventually(() => clients.filter(({ socket }) => socket.destroyed).length === 7);
     expect(await send()).to.equal(202);
   });
 
