@@ -53,6 +53,11 @@ export const GATEWAY_SETTINGS = {
   /** Smoothed event loop lag beyond which new requests get 503. */
   LOOP_LAG_MAX_MS: durationMs(1000),
   CONNECTIONS_MAX: whole(1, 1_000_000, 20_000),
+  /**
+   * Connections of one address (for IPv6 one /64) that have sent no valid key; beyond it the oldest is closed. 0 means
+   * half of `CONNECTIONS_MAX`. Addresses in `TRUSTED_PROXIES` have no share.
+   */
+  CONNECTIONS_PER_ADDRESS_MAX: whole(0, 1_000_000, 0),
   /** How long a key and its tenant are cached. */
   AUTH_CACHE_MS: durationMs(4000),
   /** Origins that browsers may call from; empty keeps CORS off. */

@@ -19,6 +19,7 @@ import { GATEWAY_SETTINGS } from "./config.ts";
 import { createPages } from "./docs/pages.ts";
 import { createAccessLog } from "./http/access-log.ts";
 import { createBodyBudget } from "./http/body-budget.ts";
+import { createConnectionShares } from "./http/connection-shares.ts";
 import { createCors } from "./http/cors.ts";
 import { createLargeBodies } from "./http/large-bodies.ts";
 import { createResponseBudget } from "./http/response-budget.ts";
@@ -49,22 +50,11 @@ export async function start(context: ServiceContext): Promise<void> {
 
   const { redis, nats } = await openConnections(context, config);
 
-  const loadLimiter = createLoadLimiter({
-    requestsMax: config.REQUESTS_MAX,
-    delayMaxMs: config.REQUEST_DELAY_MAX_MS,
-    lagMaxMs: config.LOOP_LAG_MAX_MS,
-  });
-  lifecycle.onClose("load limiter", () => loadLimiter.close());
   const loadKey = createKeyLoader(context.client(TenantService));
   const authenticator = createAuthenticator(loadKey, config.AUTH_CACHE_MS);
   subscribeInvalidations(nats, authenticator);
-  const replicas = watchReplicas({
-    peers: config.GATEWAY_PEERS,
-    fallback: config.GATEWAY_REPLICAS,
-    log,
-  });
-  lifecycle.onClose("gateway replicas", () => replicas.close());
-  const rateLimiter = createRateLimiter(redis, replicas.count);
+  const limits = createLimits(context, config, redis);
+  const { loadLimiter, responses } = limits;
 
   const ports = createPorts(context, config, redis);
   const operations = createOperations(ports, config.MESSAGE_SEND_SUNSET === "keep");
@@ -72,24 +62,14 @@ export async function start(context: ServiceContext): Promise<void> {
   const addresses = publicAddresses(config);
   const { docsUrl } = addresses;
   const accessLog = createAccessLog(context, config.ACCESS_LOG);
-  const responses = createResponseBudget();
   const app = createApp({
     operations,
     pages: createPages(operations, addresses),
     cors: createCors(config.CORS_ORIGINS),
-    loadLimiter,
+    ...limits,
     authenticator,
-    rateLimiter,
-    isTrustedProxy: compileNetworks(config.TRUSTED_PROXIES),
     docsUrl,
     log,
-    bodyLimits: {
-      bytesMax: config.BODY_BYTES_MAX,
-      timeoutMs: config.BODY_TIMEOUT_MS,
-      budget: createBodyBudget(),
-    },
-    largeBodies: createLargeBodies(),
-    responses,
     onFinish: accessLog.onFinish,
   });
   const fast503 = createFast503({
@@ -103,6 +83,7 @@ export async function start(context: ServiceContext): Promise<void> {
 
   const server = createServer(serverOptions(config.BODY_TIMEOUT_MS));
   server.maxConnections = config.CONNECTIONS_MAX;
+  server.on("connection", limits.connections.add);
   const http = await listen(server, {
     host: config.HOST,
     port: config.PORT,
@@ -115,6 +96,37 @@ export async function start(context: ServiceContext): Promise<void> {
     onError: (error) => log.error({ error }, "a connection could not be accepted"),
   });
   lifecycle.onClose("HTTP server", () => http.close());
+}
+
+/** The limits on load, requests, bodies, responses and connections. */
+function createLimits({ log, lifecycle }: ServiceContext, config: GatewayConfig, redis: Redis) {
+  const loadLimiter = createLoadLimiter({
+    requestsMax: config.REQUESTS_MAX,
+    delayMaxMs: config.REQUEST_DELAY_MAX_MS,
+    lagMaxMs: config.LOOP_LAG_MAX_MS,
+  });
+  lifecycle.onClose("load limiter", () => loadLimiter.close());
+  const replicas = watchReplicas({
+    peers: config.GATEWAY_PEERS,
+    fallback: config.GATEWAY_REPLICAS,
+    log,
+  });
+  lifecycle.onClose("gateway replicas", () => replicas.close());
+  const isTrustedProxy = compileNetworks(config.TRUSTED_PROXIES);
+  const perAddress = config.CONNECTIONS_PER_ADDRESS_MAX || Math.ceil(config.CONNECTIONS_MAX / 2);
+  return {
+    loadLimiter,
+    rateLimiter: createRateLimiter(redis, replicas.count),
+    isTrustedProxy,
+    connections: createConnectionShares(perAddress, isTrustedProxy),
+    bodyLimits: {
+      bytesMax: config.BODY_BYTES_MAX,
+      timeoutMs: config.BODY_TIMEOUT_MS,
+      budget: createBodyBudget(),
+    },
+    largeBodies: createLargeBodies(),
+    responses: createResponseBudget(),
+  };
 }
 
 async function openConnections(context: ServiceContext, config: GatewayConfig) {

@@ -1,5 +1,6 @@
 import type { Context } from "koa";
 import { AppError } from "../../services/shared/core/errors.ts";
+import type { ConnectionShares } from "../http/connection-shares.ts";
 import { isDuplicateHeader } from "../http/duplicate-header.ts";
 import type { RequestState } from "../http/request-state.ts";
 import { setHeader } from "../http/set-header.ts";
@@ -13,6 +14,7 @@ export type AdmissionParts = {
   readonly authenticator: Authenticator;
   readonly rateLimiter: RateLimiter;
   readonly isTrustedProxy: AddressMatcher;
+  readonly connections: ConnectionShares;
 };
 
 /** Authenticates the caller and checks its address: 401, 403 `ip_not_allowed`. */
@@ -24,6 +26,7 @@ export async function identify(parts: AdmissionParts, context: Context): Promise
     : headers.authorization;
   const caller = await parts.authenticator.authenticate(credentials);
   (context.state as RequestState).caller = caller;
+  parts.connections.trust(socket);
   const forwardedFor = headers["x-forwarded-for"] as string | undefined;
   const address = callerAddress(socket.remoteAddress ?? "", forwardedFor, parts.isTrustedProxy);
   if (!caller.allowsAddress(address)) {

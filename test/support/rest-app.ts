@@ -9,6 +9,7 @@ import { createApp } from "../../gateway/app.ts";
 import type { Caller } from "../../gateway/auth/caller.ts";
 import { createPages } from "../../gateway/docs/pages.ts";
 import { createBodyBudget } from "../../gateway/http/body-budget.ts";
+import { createConnectionShares } from "../../gateway/http/connection-shares.ts";
 import { createCors } from "../../gateway/http/cors.ts";
 import type { FinishedRequest } from "../../gateway/http/finished-request.ts";
 import { createLargeBodies } from "../../gateway/http/large-bodies.ts";
@@ -38,6 +39,8 @@ export type RestAppOptions = {
   readonly decision?: RateDecision;
   readonly corsOrigins?: readonly string[];
   readonly bodyBounds?: Parameters<typeof createBodyBudget>[0];
+  readonly perAddressMax?: number;
+  readonly isExempt?: (address: string) => boolean;
   readonly bodyTimeoutMs?: number;
   readonly responseBounds?: Parameters<typeof createResponseBudget>[0];
   readonly requestsMax?: number;
@@ -99,6 +102,10 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
     delayMaxMs: 60_000,
     lagMaxMs: 60_000,
   });
+  const connections = createConnectionShares(
+    options.perAddressMax ?? Number.POSITIVE_INFINITY,
+    options.isExempt ?? (() => false),
+  );
   const responses = createResponseBudget(options.responseBounds);
   const app = createApp({
     operations,
@@ -118,6 +125,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
         options.decision ?? { isAllowed: true, remaining: 99, resetS: 1, retryAfterMs: 0 },
     },
     isTrustedProxy: () => false,
+    connections,
     docsUrl: DOCS_URL,
     log: pino({ level: "silent" }),
     bodyLimits: {
@@ -130,6 +138,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
     onFinish: options.onFinish ?? ((request) => void finished.push(request)),
   });
   const server = createServer({ ...SERVER_OPTIONS, ...options.serverOptions });
+  server.on("connection", connections.add);
   const http = await listen(server, {
     host: "127.0.0.1",
     port: 0,

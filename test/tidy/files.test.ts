@@ -25,7 +25,6 @@ const SLEEPS = [
   "test/unit/gateway/replica-count.test.ts 1",
   "test/unit/gateway/run-once.test.ts 1",
   "test/unit/gateway/send-batcher.test.ts 2",
-  "test/unit/gateway/response-budget.test.ts 1",
   "test/unit/messaging/metrics.test.ts 1",
 ];
 

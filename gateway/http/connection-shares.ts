@@ -1,0 +1,56 @@
+/**
+ * The share of one address in the connections. Without it a hundred silent sockets from one address could take
+ * all of `CONNECTIONS_MAX`. Only connections without a valid key so far count: behind a load balancer all clients
+ * may have its address.
+ */
+import type { Socket } from "node:net";
+import ipaddr from "ipaddr.js";
+import type { AddressMatcher } from "../auth/caller-address.ts";
+
+/** Counts the connections of each address. */
+export type ConnectionShares = {
+  /** Counts a new connection. Beyond the share the oldest one of the address that still counts is closed. */
+  add(socket: Socket): void;
+  /** Ends the count of a connection that has sent a valid key. */
+  trust(socket: Socket): void;
+};
+
+/** Creates the shares. Addresses for which `isExempt` is true, such as trusted proxies, have no limit. */
+export function createConnectionShares(max: number, isExempt: AddressMatcher): ConnectionShares {
+  /** The oldest connection first. */
+  const byNetwork = new Map<string, Set<Socket>>();
+  const networks = new WeakMap<Socket, string>();
+
+  function remove(socket: Socket): void {
+    const network = networks.get(socket);
+    if (network === undefined) return;
+    networks.delete(socket);
+    const counted = byNetwork.get(network);
+    counted?.delete(socket);
+    if (counted?.size === 0) byNetwork.delete(network);
+  }
+
+  return {
+    add(socket) {
+      const { remoteAddress } = socket;
+      // The peer may be gone already.
+      if (remoteAddress === undefined || isExempt(remoteAddress)) return;
+      const network = networkOf(remoteAddress);
+      const counted = byNetwork.get(network) ?? new Set();
+      byNetwork.set(network, counted.add(socket));
+      networks.set(socket, network);
+      socket.once("close", () => remove(socket));
+      const [oldest] = counted;
+      if (counted.size <= max || oldest === undefined) return;
+      remove(oldest);
+      oldest.destroy();
+    },
+    trust: remove,
+  };
+}
+
+/** An IPv4 address, or the /64 of an IPv6 address, which one subscriber has for itself (RFC 6177). */
+export function networkOf(address: string): string {
+  const parsed = ipaddr.process(address);
+  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(":") : parsed.toString();
+}
