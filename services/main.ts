@@ -4,6 +4,7 @@
  * version, and exits.
  */
 
+import { setProcessDefaults } from "./shared/io/process-defaults.ts";
 import type { ServiceModule } from "./shared/io/service-context.ts";
 
 /** Every service by name; imported on demand. */
@@ -30,6 +31,7 @@ for (const [signal, number] of Object.entries(ENDINGS)) {
   process.on(signal, () => process.exit(128 + number));
 }
 
+setProcessDefaults(process.env);
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => name !== "migrate" && SERVICES[name] === undefined);
 if (names.length === 0 || unknown.length > 0) {

@@ -6,6 +6,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { AppError } from "../shared/core/errors.ts";
 import { ConfigError } from "../shared/io/config.ts";
+import { setProcessDefaults } from "../shared/io/process-defaults.ts";
 import { toAppError } from "../shared/rpc/error-status.ts";
 import { type Clients, openClients } from "./calls/clients.ts";
 import { parseArguments } from "./cli/arguments.ts";
@@ -43,6 +44,7 @@ const INTERRUPTED = 130;
 /** A launcher may forward a signal that the terminal also sent here: count both as one. */
 const SAME_SIGNAL_MS = 1000;
 
+setProcessDefaults(process.env);
 process.exitCode = await main(process.argv.slice(2));
 // After an interruption, do not wait for servers to close their connections.
 if (process.exitCode === INTERRUPTED) process.exit();

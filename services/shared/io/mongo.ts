@@ -5,6 +5,7 @@ import {
   type MongoClientOptions,
   MongoError,
 } from "mongodb";
+import { addressTimeoutMs } from "../core/address-timeout.ts";
 import type { Logger } from "../core/logger.ts";
 import { backoffMs, pause } from "../flow/backoff.ts";
 import { retry } from "../flow/retry.ts";
@@ -50,7 +51,9 @@ export async function openMongo(options: {
     signal,
   } = options;
   const files = tlsFilesOf(process.env, "MONGODB");
-  const tls = files === undefined ? {} : { tls: true, ...tlsContents(files) };
+  // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED in the environment would disable it.
+  const verified = { tls: true, rejectUnauthorized: true };
+  const tls = files === undefined ? {} : { ...verified, ...tlsContents(files) };
   const connect = async () => {
     const client = new MongoClient(uri, {
       ...tls,
@@ -58,6 +61,7 @@ export async function openMongo(options: {
       maxPoolSize: poolMax,
       serverSelectionTimeoutMS: selectionMs,
       connectTimeoutMS: selectionMs,
+      autoSelectFamilyAttemptTimeout: addressTimeoutMs(selectionMs),
       socketTimeoutMS: commandMs,
       waitQueueTimeoutMS: selectionMs,
       retryWrites: true,

@@ -1,6 +1,7 @@
 import { Redis } from "ioredis";
 import type { Logger } from "../core/logger.ts";
 import { backoffMs } from "../flow/backoff.ts";
+import { CONNECT_TIMEOUT_MS } from "./process-defaults.ts";
 import { tlsContents, tlsFilesOf } from "./tls-files.ts";
 
 export type { Redis } from "ioredis";
@@ -35,12 +36,15 @@ export function openRedis(options: {
     return true;
   }
 
+  const isTls = files !== undefined || url.startsWith("rediss:");
   const redis = new Redis(url, {
-    ...(files === undefined ? {} : { tls: tlsContents(files) }),
+    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED in the environment would disable it.
+    ...(isTls ? { tls: { ...(files && tlsContents(files)), rejectUnauthorized: true } } : {}),
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,
-    connectTimeout: 2000,
+    // Several addresses share it; the client passes no timeout of a single one to Node.
+    connectTimeout: CONNECT_TIMEOUT_MS,
     // Detects a dead peer, so that the client reconnects.
     socketTimeout: SILENCE_MAX_MS,
     enableAutoPipelining: true,

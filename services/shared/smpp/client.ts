@@ -19,6 +19,7 @@
  */
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import { addressTimeoutMs } from "../core/address-timeout.ts";
 import { waitUntilIdle } from "../flow/wait-until-idle.ts";
 import type { IncomingMessage, LinkInfo, LinkState, SmppClientOptions } from "./client-options.ts";
 import type { RequestName } from "./commands.ts";
@@ -161,7 +162,9 @@ class Link {
     const { host, port, tls, connectTimeoutMs = 10_000 } = this.#options;
     this.#attempt++;
     this.#enter("connecting", { attempt: this.#attempt });
-    const socket = tls ? connectTls(tlsSettings(host, port, tls)) : connectTcp({ host, port });
+    const autoSelectFamilyAttemptTimeout = addressTimeoutMs(connectTimeoutMs);
+    const target = { host, port, autoSelectFamilyAttemptTimeout };
+    const socket = tls ? connectTls({ ...target, ...tlsSettings(tls) }) : connectTcp(target);
     this.#connecting = socket;
     const timer = setTimeout(() => socket.destroy(new Error("connect timeout")), connectTimeoutMs);
     const onFailure = (error?: Error): void => {
@@ -268,8 +271,9 @@ async function leave(session: Session, drainMs: number): Promise<void> {
 }
 
 /** An IP address is no valid server name (RFC 6066 section 3); the certificate is then checked against the host. */
-function tlsSettings(host: string, port: number, tls: true | ConnectionOptions): ConnectionOptions {
+function tlsSettings(tls: true | ConnectionOptions): ConnectionOptions {
   const { servername, ...settings } = tls === true ? {} : tls;
   const isName = servername !== undefined && isIP(servername) === 0;
-  return { host, port, ...settings, ...(isName && { servername }) };
+  // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED in the environment would disable it.
+  return { rejectUnauthorized: true, ...settings, ...(isName && { servername }) };
 }

@@ -1,6 +1,7 @@
 /** Requests to a carrier. A request without an answer says whether octets of it may have left. */
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as AgentHttps, request as requestHttps } from "node:https";
+import { addressTimeoutMs } from "../../../shared/core/address-timeout.ts";
 import { startDeadlineTimer } from "../../../shared/flow/deadline-timer.ts";
 
 /** The answer of a carrier. */
@@ -48,10 +49,15 @@ const IDLE_MS = 4000;
 
 export function createHttpPoster(target: HttpTarget): HttpPoster {
   const isTls = target.url.startsWith("https:");
-  const kept = { keepAlive: true, timeout: IDLE_MS };
-  const agent = isTls ? new AgentHttps(kept) : new Agent(kept);
-  const open = isTls ? requestHttps : requestHttp;
   const { method, headers, timeoutMs } = target;
+  const kept = {
+    keepAlive: true,
+    timeout: IDLE_MS,
+    autoSelectFamilyAttemptTimeout: addressTimeoutMs(timeoutMs),
+  };
+  // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED in the environment would disable it.
+  const agent = isTls ? new AgentHttps({ ...kept, rejectUnauthorized: true }) : new Agent(kept);
+  const open = isTls ? requestHttps : requestHttp;
 
   function post(body: string): Promise<HttpReply> {
     const time = new AbortController();
