@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { expect } from "chai";
 import { exists, files, linesWith, markdown, rule, sources } from "../support/house-rules.ts";
 import { functionsOf } from "../support/source-files.ts";
 
@@ -32,6 +34,18 @@ const FILE_LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 70;
 /** The formatter keeps code within 100 columns; comments and messages may be a little longer. */
 const LINE_COLUMNS_MAX = 120;
+
+describe("the lock file", () => {
+  it("has a checksum for every package, so that npm installs no other content", () => {
+    const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
+      packages: Record<string, { integrity?: string; link?: boolean }>;
+    };
+    const without = Object.entries(packages).flatMap(([path, { integrity, link = false }]) =>
+      path === "" || link || integrity !== undefined ? [] : [path],
+    );
+    expect(without).to.deep.equal([]);
+  });
+});
 
 describe("source files", () => {
   rule("a file has at most 400 lines", () =>
