@@ -5,6 +5,9 @@
  */
 import { closeSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 
+/** The mode of files that hold numbers. */
+const OWNER_ONLY = 0o600;
+
 /** An open file of lines. */
 export type LineFile = {
   /** Appends lines. Throws when they are not all written; earlier lines stay. */
@@ -63,7 +66,7 @@ function replaceFile(path: string, text: string): { readonly fd: number; bytes: 
   const next = `${path}.next`;
   rmSync(next, { force: true });
   // Append mode, so that a write after a truncation goes to the new end and leaves no hole.
-  const fd = openSync(next, "a");
+  const fd = openSync(next, "a", OWNER_ONLY);
   try {
     const bytes = writeWhole(fd, text);
     renameSync(next, path);

@@ -10,7 +10,15 @@
  * an empty journal must not say that nothing was written.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import type { Journal } from "../app/ports.ts";
@@ -32,7 +40,8 @@ export async function openJournal(options: {
   readonly bootId?: string;
 }): Promise<Journal> {
   const dir = join(options.dir, options.carrierId);
-  mkdirSync(dir, { recursive: true });
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  restrictFolder(dir);
   const release = await lockFolder(dir);
   const bootId = options.bootId ?? readBootId();
   const { carrierId, start } = takeIdentity(dir, options.carrierId, bootId);
@@ -80,6 +89,13 @@ export async function openJournal(options: {
       release();
     },
   };
+}
+
+/** The journal holds numbers. A folder of another owner, such as a mounted volume, keeps its mode. */
+function restrictFolder(dir: string): void {
+  try {
+    chmodSync(dir, 0o700);
+  } catch {}
 }
 
 function earlierJournals(dir: string, ownPath: string): string[] {

@@ -99,7 +99,7 @@ async function createFile(file: string): Promise<StatementSink> {
   };
   const refuseFor = (error: Error): never => refuse(error.message);
   if (existsSync(file)) refuse("it exists");
-  const handle = await open(part, "wx").catch(refuseFor);
+  const handle = await open(part, "wx", 0o600).catch(refuseFor);
   return {
     write: (text) => handle.writeFile(text).catch(refuseFor),
     async finish() {
