@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 # The chart tests that need no image builder, no Prometheus and no cluster.
 TESTS ?= "test/{unit,contract,integration,e2e}/**/*.test.ts" \
-  "test/chart/!(control-plane|image-build|live-metrics).test.ts"
+  "test/chart/!(control-plane|cluster-faults|image-build|live-metrics).test.ts"
 
 # Lists lines `name: … ## text|file` whose file exists (or that name none).
 help: ## this list

@@ -103,5 +103,6 @@ export function refusedIn(namespace: string): string[] {
   const fields = ["--field-selector", "type=Warning,reason=FailedCreate"];
   const { stdout } = run("kubectl", ["get", "events", "-n", namespace, ...fields, "-o", "json"]);
   const { items } = JSON.parse(stdout) as { items: { message: string }[] };
-  return items.map(({ message }) => message);
+  // A controller tries again after two writers of the quota have met.
+  return items.map(({ message }) => message).filter((one) => !/object has been modified/.test(one));
 }

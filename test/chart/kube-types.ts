@@ -84,6 +84,7 @@ export type PodSpec = {
   readonly hostPID?: boolean;
   readonly hostIPC?: boolean;
   readonly terminationGracePeriodSeconds?: number;
+  readonly runtimeClassName?: string;
   readonly priorityClassName?: string;
   readonly nodeSelector?: Labels;
   readonly tolerations?: readonly { readonly key?: string }[];

@@ -256,7 +256,7 @@ chartSuite("services and ports", () => {
     expect(gateway?.metadata.annotations).to.include({ "example.com/internal": "true" });
     for (const { metadata, spec } of services.filter((one) => one !== gateway)) {
       expect(spec?.ipFamilyPolicy, metadata.name).to.equal("PreferDualStack");
-      expect(spec?.ipFamilies, metadata.name).to.deep.equal(["IPv4", "IPv6"]);
+      expect(spec?.ipFamilies, metadata.name).to.deep.equal(["IPv4"]);
     }
   });
 
