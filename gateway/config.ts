@@ -37,6 +37,8 @@ export const GATEWAY_SETTINGS = {
   TRUSTED_PROXIES: list(network(), []),
   /** `remove` disables the deprecated send path, after its sunset. */
   MESSAGE_SEND_SUNSET: oneOf(["keep", "remove"], "keep"),
+  /** Messages that the test keys of a tenant may make in one UTC day. */
+  TEST_MESSAGES_PER_DAY: whole(0, 1_000_000_000, 10_000),
   SEND_AT_MIN_MS: durationMs(60_000),
   /** Messaging accepts `send_at` up to 90 days ahead. */
   SEND_AT_MAX_MS: whole(0, 7_776_000_000, 7_776_000_000),

@@ -32,6 +32,7 @@ import { createOperations, type OperationPorts } from "./operations/all.ts";
 import { createSendBatcher } from "./operations/sends/send-batcher.ts";
 import { createRateLimiter } from "./rate-limit/limiter.ts";
 import { watchReplicas } from "./rate-limit/replica-count.ts";
+import { createTestQuota } from "./rate-limit/test-quota.ts";
 
 /** Longer than a stall of this process may last: a late response from Redis is better than the local fallback. */
 const REDIS_TIMEOUT_MS = 1000;
@@ -154,6 +155,7 @@ function createPorts(context: ServiceContext, config: GatewayConfig, redis: Redi
     webhooks: context.client(WebhookService),
     campaigns: context.client(CampaignService),
     keyLocks: createKeyLocks(redis),
+    testQuota: createTestQuota(redis, config.TEST_MESSAGES_PER_DAY, context.clock),
     cursors: createCursors(config.CURSOR_KEY),
     clock: context.clock,
     sendTime: { minMs: config.SEND_AT_MIN_MS, maxMs: config.SEND_AT_MAX_MS },

@@ -31,6 +31,7 @@ import {
 import { AppError } from "../../services/shared/core/errors.ts";
 import { newId } from "../../services/shared/core/ids.ts";
 import { createMemoryKeyLocks } from "./memory-key-locks.ts";
+import { createMemoryTestQuota } from "./memory-test-quota.ts";
 
 /** Settings of one test's gateway. */
 export type RestAppOptions = {
@@ -198,6 +199,7 @@ export function memoryPorts(changes: Partial<OperationPorts> = {}): OperationPor
     webhooks: nothing,
     campaigns: nothing,
     keyLocks: createMemoryKeyLocks(),
+    testQuota: createMemoryTestQuota(10_000),
     cursors: createCursors("a key of tests"),
     clock: { now: () => Date.now() },
     sendTime: { minMs: 60_000, maxMs: 7_776_000_000 },

@@ -163,7 +163,9 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
   },
   rate_limited: {
     detail: "Too many requests; slow down.",
-    happened: "The account has sent requests faster than it may. Nothing was done.",
+    happened:
+      "The account has sent requests faster than it may, too many large ones at once, or more test messages than " +
+      "a day allows. Nothing was done.",
     fix:
       "Spread requests, or send many recipients in one bulk request. RateLimit-Limit is " +
       "the rate you may sustain, RateLimit-Remaining what is left now.",

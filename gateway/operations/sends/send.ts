@@ -17,6 +17,7 @@ import { readIdempotencyKey } from "../../idempotency/key.ts";
 import type { KeyLocks } from "../../idempotency/lock.ts";
 import { runOnce } from "../../idempotency/run-once.ts";
 import { type JsonBody, parseObject } from "../../json/parse.ts";
+import type { TestQuota } from "../../rate-limit/test-quota.ts";
 import { queryFaults } from "../../schemas/query.ts";
 import { refuse } from "../../schemas/validate.ts";
 import type { Operation, OperationRequest, OperationResponse } from "../operation.ts";
@@ -24,10 +25,12 @@ import { parseSendAt, type SendTimeBounds } from "./parse-send-at.ts";
 import { type SendOne, sendList } from "./send-batcher.ts";
 import { BATCH, BULK, type SendKind, type SendRequest, SINGLE } from "./send-operations.ts";
 import { validateSend } from "./validate-send.ts";
+import { keepQuota, takeTestQuota } from "./within-quota.ts";
 
 export type SendPorts = {
   readonly messaging: Client<typeof MessagingService>;
   readonly sendOne: SendOne;
+  readonly testQuota: TestQuota;
   readonly keyLocks: KeyLocks;
   readonly clock: Clock;
   readonly sendTime: SendTimeBounds;
@@ -79,7 +82,9 @@ async function send(
   const body = parseObject(request.bodyBytes);
   if (key === "") {
     const rpcRequest = toRequest(ports, kind, request, body, keyFaults);
-    return toResponse(kind, await callMessaging(ports, kind, request, rpcRequest));
+    const giveBack = await takeQuota(ports, request, rpcRequest);
+    const send = () => callMessaging(ports, kind, request, rpcRequest);
+    return toResponse(kind, await keepQuota(giveBack, send));
   }
 
   // Test and live keys have different fingerprints, so neither gets the stored response of the other.
@@ -101,20 +106,27 @@ async function send(
     lookup: (timeoutMs) => find(false, timeoutMs),
     async run(isLocked) {
       let rpcRequest: SendRequest;
+      let giveBack: () => void;
       try {
         rpcRequest = toRequest(ports, kind, request, body, []);
+        giveBack = await takeQuota(ports, request, rpcRequest);
       } catch (error) {
         // Idempotency comes before validation (`docs/contract.md#idempotency`). A body that is no longer valid
-        // (its send_at is now too close) still gets the stored response, and another body is a reused key before
+        // (its send_at is now too close), or is beyond the quota, still gets the stored response, and another body is a reused key before
         // it is invalid.
         const stored = await find(true);
         if (stored === undefined) throw error;
         return stored;
       }
-      return callMessaging(ports, kind, request, { ...rpcRequest, ...keyed, fenced: isLocked });
+      const keyedRequest = { ...rpcRequest, ...keyed, fenced: isLocked };
+      return keepQuota(giveBack, () => callMessaging(ports, kind, request, keyedRequest));
     },
   });
   return toResponse(kind, response);
+}
+
+function takeQuota({ testQuota }: SendPorts, { caller }: OperationRequest, send: SendRequest) {
+  return takeTestQuota(testQuota, caller, send.recipients?.length ?? 0);
 }
 
 /** Batches single sends; a bulk or batch send is large enough for a call of its own. */

@@ -1,0 +1,39 @@
+import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
+import type { SendMessagesResponse } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { AppError, ERRORS, type ErrorKind } from "../../../services/shared/core/errors.ts";
+import type { Caller } from "../../auth/caller.ts";
+import type { TestQuota } from "../../rate-limit/test-quota.ts";
+
+/**
+ * Takes the messages of a test send from the daily quota (`docs/contract.md#test-mode`) and returns how to give them
+ * back. Throws `rate_limited` beyond the quota. Live sends have none.
+ */
+export async function takeTestQuota(
+  quota: TestQuota,
+  { mode, tenantId }: Caller,
+  count: number,
+): Promise<() => void> {
+  if (mode !== Mode.TEST) return () => undefined;
+  const retryAfterMs = await quota.take(tenantId, count);
+  if (retryAfterMs > 0) {
+    const message = "The account's test messages of today (UTC) are used up.";
+    throw new AppError("rate_limited", message, { retryAfterMs });
+  }
+  return () => void quota.giveBack(tenantId, count);
+}
+
+/** Sends within the quota. Gives it back when the send certainly made no messages: a replay, or a refusal. */
+export async function keepQuota(
+  giveBack: () => void,
+  send: () => Promise<SendMessagesResponse>,
+): Promise<SendMessagesResponse> {
+  try {
+    const response = await send();
+    if (response.replayed) giveBack();
+    return response;
+  } catch (error) {
+    const kind: ErrorKind | undefined = error instanceof AppError ? ERRORS[error.code] : undefined;
+    if (kind !== undefined && kind.http < 500) giveBack();
+    throw error;
+  }
+}

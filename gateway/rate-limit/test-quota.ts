@@ -1,0 +1,71 @@
+/**
+ * The daily quota of test messages. They cost nothing, so without a quota a test key could fill the database. The
+ * quota belongs to the tenant: all its test keys share it.
+ */
+import type { Clock } from "../../services/shared/core/clock.ts";
+import type { Redis } from "../../services/shared/io/redis.ts";
+
+/** Counts test messages of tenants by UTC day. */
+export type TestQuota = {
+  /** Takes `count` messages, all or none. Returns how long until the next day when they are too many, else 0. */
+  take(tenantId: string, count: number): Promise<number>;
+  /** Gives messages back that were not made. Never rejects. */
+  giveBack(tenantId: string, count: number): Promise<void>;
+};
+
+const DAY_MS = 86_400_000;
+
+/** How long Redis is not called after a failure. */
+const REDIS_PAUSE_MS = 1000;
+
+const TAKE_LUA = `
+local used, count, max = tonumber(redis.call('GET', KEYS[1]) or '0'), tonumber(ARGV[1]), tonumber(ARGV[2])
+if used + count > max then return 0 end
+redis.call('SET', KEYS[1], string.format('%.0f', used + count), 'PX', ARGV[3])
+return 1
+`;
+
+/** Does nothing on the next day, when the key is gone. */
+const GIVE_BACK_LUA = `
+local used, count = tonumber(redis.call('GET', KEYS[1]) or '0'), tonumber(ARGV[1])
+if used > 0 then
+  redis.call('SET', KEYS[1], string.format('%.0f', math.max(0, used - count)), 'KEEPTTL')
+end
+return 0
+`;
+
+type QuotaRedis = Redis & {
+  smsTakeQuota(key: string, count: number, max: number, keepMs: number): Promise<number>;
+  smsGiveBackQuota(key: string, count: number): Promise<number>;
+};
+
+/**
+ * The quota in Redis. While Redis is unavailable it allows everything: test messages move no money and reach no
+ * phone, the rate limit still holds, and a customer's tests must not fail because of a cache.
+ */
+export function createTestQuota(redis: Redis, perDay: number, clock: Clock): TestQuota {
+  redis.defineCommand("smsTakeQuota", { numberOfKeys: 1, lua: TAKE_LUA });
+  redis.defineCommand("smsGiveBackQuota", { numberOfKeys: 1, lua: GIVE_BACK_LUA });
+  const shared = redis as QuotaRedis;
+  let redisPausedUntilMs = 0;
+  const keyOf = (tenantId: string) => `test-quota:${tenantId}:${Math.floor(clock.now() / DAY_MS)}`;
+  const isAway = () => redis.status !== "ready" || performance.now() < redisPausedUntilMs;
+
+  return {
+    async take(tenantId, count) {
+      if (isAway()) return 0;
+      try {
+        const isTaken = await shared.smsTakeQuota(keyOf(tenantId), count, perDay, DAY_MS);
+        return isTaken === 1 ? 0 : DAY_MS - (clock.now() % DAY_MS);
+      } catch {
+        redisPausedUntilMs = performance.now() + REDIS_PAUSE_MS;
+        return 0;
+      }
+    },
+    async giveBack(tenantId, count) {
+      if (isAway()) return;
+      // Lost counts are the tenant's loss of a few messages until midnight.
+      await shared.smsGiveBackQuota(keyOf(tenantId), count).catch(() => undefined);
+    },
+  };
+}
