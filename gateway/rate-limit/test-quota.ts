@@ -9,8 +9,8 @@ import type { Redis } from "../../services/shared/io/redis.ts";
 export type TestQuota = {
   /** Takes `count` messages, all or none. Returns how long until the next day when they are too many, else 0. */
   take(tenantId: string, count: number): Promise<number>;
-  /** Gives messages back that were not made. Never rejects. */
-  giveBack(tenantId: string, count: number): Promise<void>;
+  /** Refunds messages that were not made. Never rejects. */
+  refund(tenantId: string, count: number): Promise<void>;
 };
 
 const DAY_MS = 86_400_000;
@@ -26,7 +26,7 @@ return 1
 `;
 
 /** Does nothing on the next day, when the key is gone. */
-const GIVE_BACK_LUA = `
+const REFUND_LUA = `
 local used, count = tonumber(redis.call('GET', KEYS[1]) or '0'), tonumber(ARGV[1])
 if used > 0 then
   redis.call('SET', KEYS[1], string.format('%.0f', math.max(0, used - count)), 'KEEPTTL')
@@ -36,7 +36,7 @@ return 0
 
 type QuotaRedis = Redis & {
   smsTakeQuota(key: string, count: number, max: number, keepMs: number): Promise<number>;
-  smsGiveBackQuota(key: string, count: number): Promise<number>;
+  smsRefundQuota(key: string, count: number): Promise<number>;
 };
 
 /**
@@ -45,7 +45,7 @@ type QuotaRedis = Redis & {
  */
 export function createTestQuota(redis: Redis, perDay: number, clock: Clock): TestQuota {
   redis.defineCommand("smsTakeQuota", { numberOfKeys: 1, lua: TAKE_LUA });
-  redis.defineCommand("smsGiveBackQuota", { numberOfKeys: 1, lua: GIVE_BACK_LUA });
+  redis.defineCommand("smsRefundQuota", { numberOfKeys: 1, lua: REFUND_LUA });
   const shared = redis as QuotaRedis;
   let redisPausedUntilMs = 0;
   const keyOf = (tenantId: string) => `test-quota:${tenantId}:${Math.floor(clock.now() / DAY_MS)}`;
@@ -62,10 +62,10 @@ export function createTestQuota(redis: Redis, perDay: number, clock: Clock): Tes
         return 0;
       }
     },
-    async giveBack(tenantId, count) {
+    async refund(tenantId, count) {
       if (isAway()) return;
       // Lost counts are the tenant's loss of a few messages until midnight.
-      await shared.smsGiveBackQuota(keyOf(tenantId), count).catch(() => undefined);
+      await shared.smsRefundQuota(keyOf(tenantId), count).catch(() => undefined);
     },
   };
 }

@@ -13,7 +13,7 @@ export function createMemoryTestQuota(perDay: number, now: () => number = Date.n
       used.set(keyOf(tenantId), sum);
       return 0;
     },
-    async giveBack(tenantId, count) {
+    async refund(tenantId, count) {
       used.set(keyOf(tenantId), Math.max(0, (used.get(keyOf(tenantId)) ?? 0) - count));
     },
   };

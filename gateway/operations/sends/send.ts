@@ -82,9 +82,9 @@ async function send(
   const body = parseObject(request.bodyBytes);
   if (key === "") {
     const rpcRequest = toRequest(ports, kind, request, body, keyFaults);
-    const giveBack = await takeQuota(ports, request, rpcRequest);
+    const refund = await takeQuota(ports, request, rpcRequest);
     const send = () => callMessaging(ports, kind, request, rpcRequest);
-    return toResponse(kind, await keepQuota(giveBack, send));
+    return toResponse(kind, await keepQuota(refund, send));
   }
 
   // Test and live keys have different fingerprints, so neither gets the stored response of the other.
@@ -106,10 +106,10 @@ async function send(
     lookup: (timeoutMs) => find(false, timeoutMs),
     async run(isLocked) {
       let rpcRequest: SendRequest;
-      let giveBack: () => void;
+      let refund: () => void;
       try {
         rpcRequest = toRequest(ports, kind, request, body, []);
-        giveBack = await takeQuota(ports, request, rpcRequest);
+        refund = await takeQuota(ports, request, rpcRequest);
       } catch (error) {
         // Idempotency comes before validation (`docs/contract.md#idempotency`). A body that is no longer valid
         // (its send_at is now too close), or is beyond the quota, still gets the stored response, and another body is a reused key before
@@ -119,7 +119,7 @@ async function send(
         return stored;
       }
       const keyedRequest = { ...rpcRequest, ...keyed, fenced: isLocked };
-      return keepQuota(giveBack, () => callMessaging(ports, kind, request, keyedRequest));
+      return keepQuota(refund, () => callMessaging(ports, kind, request, keyedRequest));
     },
   });
   return toResponse(kind, response);

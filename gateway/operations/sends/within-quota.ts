@@ -5,8 +5,8 @@ import type { Caller } from "../../auth/caller.ts";
 import type { TestQuota } from "../../rate-limit/test-quota.ts";
 
 /**
- * Takes the messages of a test send from the daily quota (`docs/contract.md#test-mode`) and returns how to give them
- * back. Throws `rate_limited` beyond the quota. Live sends have none.
+ * Takes the messages of a test send from the daily quota (`docs/contract.md#test-mode`) and returns how to refund
+ * them. Throws `rate_limited` beyond the quota. Live sends have none.
  */
 export async function takeTestQuota(
   quota: TestQuota,
@@ -19,21 +19,21 @@ export async function takeTestQuota(
     const message = "The account's test messages of today (UTC) are used up.";
     throw new AppError("rate_limited", message, { retryAfterMs });
   }
-  return () => void quota.giveBack(tenantId, count);
+  return () => void quota.refund(tenantId, count);
 }
 
-/** Sends within the quota. Gives it back when the send certainly made no messages: a replay, or a refusal. */
+/** Sends within the quota. Refunds it when the send certainly made no messages: a replay, or a refusal. */
 export async function keepQuota(
-  giveBack: () => void,
+  refund: () => void,
   send: () => Promise<SendMessagesResponse>,
 ): Promise<SendMessagesResponse> {
   try {
     const response = await send();
-    if (response.replayed) giveBack();
+    if (response.replayed) refund();
     return response;
   } catch (error) {
     const kind: ErrorKind | undefined = error instanceof AppError ? ERRORS[error.code] : undefined;
-    if (kind !== undefined && kind.http < 500) giveBack();
+    if (kind !== undefined && kind.http < 500) refund();
     throw error;
   }
 }

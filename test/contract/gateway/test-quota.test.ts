@@ -64,10 +64,10 @@ for (const [place, open] of [
 
     it("takes messages back, and never below none", async () => {
       await quota.take(tenant, 100);
-      await quota.giveBack(tenant, 30);
+      await quota.refund(tenant, 30);
       expect(await quota.take(tenant, 31)).to.be.above(0);
       expect(await quota.take(tenant, 30)).to.equal(0);
-      await quota.giveBack(tenant, 1000);
+      await quota.refund(tenant, 1000);
       expect(await quota.take(tenant, 101)).to.be.above(0);
     });
 
@@ -83,7 +83,7 @@ describe("the quota of test messages and Redis", () => {
     const away = openRedis({ url: "redis://127.0.0.1:1", log });
     const quota = createTestQuota(away, 0, clock);
     expect(await quota.take("tenant", 1)).to.equal(0);
-    await quota.giveBack("tenant", 1);
+    await quota.refund("tenant", 1);
     away.disconnect();
   });
 
@@ -91,7 +91,7 @@ describe("the quota of test messages and Redis", () => {
     const tenant = freshSubject("tenant");
     const quota = createTestQuota(redis, 10, clock);
     await quota.take(tenant, 5);
-    await quota.giveBack(tenant, 1);
+    await quota.refund(tenant, 1);
     const key = `test-quota:${tenant}:${Math.floor(nowMs / (24 * HOUR_MS))}`;
     expect(await redis.pttl(key)).to.be.within(1, 24 * HOUR_MS);
   });
