@@ -112,8 +112,8 @@ async function send(
         refund = await takeQuota(ports, request, rpcRequest);
       } catch (error) {
         // Idempotency comes before validation (`docs/contract.md#idempotency`). A body that is no longer valid
-        // (its send_at is now too close), or is beyond the quota, still gets the stored response, and another body is a reused key before
-        // it is invalid.
+        // (its send_at is now too close), or is beyond the quota, still gets the stored response, and another body
+        // is a reused key before it is invalid.
         const stored = await find(true);
         if (stored === undefined) throw error;
         return stored;
