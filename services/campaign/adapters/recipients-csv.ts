@@ -3,6 +3,7 @@
  * the header has it. A line end inside quotes becomes one line feed. Rows are parsed as they are taken, so a file
  * needs no memory but its own.
  */
+import { Readable } from "node:stream";
 import { parse } from "csv-parse";
 import { AppError } from "../../shared/core/errors.ts";
 import { type RowFault, type SubmittedRow, VARIABLES_MAX } from "../domain/recipient-row.ts";
@@ -12,6 +13,7 @@ const NUMBER_COLUMN = "to";
 const REFERENCE_COLUMN = "client_reference";
 /** One field is at most a value of 1,000 characters; a quote that never ends is found soon. */
 const RECORD_CHARS_MAX = 200_000;
+const PIECE_BYTES = 65_536;
 
 type Parsed = { readonly record: string[]; readonly info: { readonly lines: number } };
 
@@ -21,7 +23,7 @@ export async function* readRecipientsCsv(
 ): AsyncGenerator<SubmittedRow | RowFault> {
   const text = decode(bytes);
   const delimiter = delimiterOf(text);
-  const parser = parse(text, {
+  const parser = parse({
     bom: true,
     delimiter,
     info: true,
@@ -29,7 +31,10 @@ export async function* readRecipientsCsv(
     skip_empty_lines: true,
     skip_records_with_empty_values: true,
     max_record_size: RECORD_CHARS_MAX,
+    // As spreadsheets read it: a quote inside a field without quotes is a character of it.
+    relax_quotes: true,
   });
+  Readable.from(piecesOf(Buffer.from(text))).pipe(parser);
   let columns: Columns | undefined;
   try {
     for await (const { record, info } of parser as AsyncIterable<Parsed>) {
@@ -41,6 +46,11 @@ export async function* readRecipientsCsv(
     throw fileFault("invalid_csv", `Line ${error.lines}: ${describe(error.code)}`);
   }
   if (columns === undefined) throw fileFault("too_few", "The file has no header row.");
+}
+
+/** The parser keeps every record of a piece until it is taken, so it gets the file in pieces. */
+function* piecesOf(file: Buffer): Generator<Buffer> {
+  for (let at = 0; at < file.length; at += PIECE_BYTES) yield file.subarray(at, at + PIECE_BYTES);
 }
 
 /** The line where a record begins; a quoted field may hold line ends. */
@@ -133,8 +143,6 @@ function isCsvError(error: unknown): error is CsvFault {
 
 const TEXTS: Readonly<Record<string, string>> = {
   CSV_QUOTE_NOT_CLOSED: "a quote is not closed.",
-  CSV_INVALID_CLOSING_QUOTE: "characters follow a closing quote.",
-  INVALID_OPENING_QUOTE: "a quote stands inside an unquoted field.",
   CSV_MAX_RECORD_SIZE: "the line is too long; perhaps a quote is not closed.",
 };
 
