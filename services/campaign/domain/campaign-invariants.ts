@@ -35,6 +35,11 @@ export function checkCampaign(campaign: Campaign, counted: Progress): Breach[] {
     const what = `the counts differ from the rows: ${differing.join(", ")}`;
     breaches.push({ invariant: INVARIANTS.counts, what, ids: [id] });
   }
+  const { budget } = campaign.content;
+  if (budget !== undefined && counted.charged + counted.held > budget) {
+    const what = "charges and holds exceed the budget";
+    breaches.push({ invariant: INVARIANTS.rows, what, ids: [id] });
+  }
   const isUnfinished = counted.waiting > 0 || counted.queued > 0;
   if (status === "completed" && isUnfinished && !isFinished(campaign)) {
     const what = "the campaign is completed although a row waits or a message is queued";
