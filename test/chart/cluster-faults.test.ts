@@ -4,8 +4,16 @@ import { CHART } from "../../deploy/chart/layout.ts";
 import { CALLER_METHODS } from "../../services/shared/caller-methods.ts";
 import { eventually } from "../support/poll.ts";
 import { skipSince } from "../support/skip.ts";
-import { apply, clusterMissing, objectsIn, readyWorkloads, run } from "./control-plane.ts";
-import { chartSuite, currentHelm } from "./helm.ts";
+import {
+  apply,
+  clusterMissing,
+  crd,
+  kindsOf,
+  objectsIn,
+  readyWorkloads,
+  run,
+} from "./control-plane.ts";
+import { chartSuite, currentHelm, PRESETS } from "./helm.ts";
 
 const ZONE = "topology.kubernetes.io/zone";
 const OFF = ["serviceMonitor", "prometheusRule", "dashboards"].flatMap((name) => [
@@ -56,6 +64,28 @@ chartSuite("a release on a cluster with faults", (helm) => {
 
   const workloads = () =>
     objectsIn(namespace).filter((name) => /^(deployment|statefulset)\./.test(name)).length;
+
+  for (const preset of PRESETS) {
+    it(`${preset} installs, upgrades with another setting, and rolls back`, async () => {
+      for (const kind of ["ServiceMonitor", "PrometheusRule"]) {
+        apply(JSON.stringify(crd("monitoring.coreos.com", "v1", kind)));
+      }
+      apply(JSON.stringify(crd("keda.sh", "v1alpha1", "ScaledObject")));
+      const known = () => kindsOf(true).some((name) => name === "scaledobjects.keda.sh");
+      await eventually(known, { timeoutMs: 30_000, everyMs: 500, what: "KEDA's kind" });
+      const wait = ["-n", namespace, "--wait", "--timeout", "3m"];
+      const chart = [CHART, ...wait, "-f", join(CHART, preset), ...NO_VOLUMES];
+      const level = () =>
+        run("kubectl", ["get", "deploy/sms-wallet", "-n", namespace, "-o", "yaml"]).stdout;
+      run(currentHelm(), ["install", "sms", ...chart]);
+      await expectFull(workloads());
+      run(currentHelm(), ["upgrade", "sms", ...chart, "--set", "wallet.logLevel=trace"]);
+      expect(level()).to.match(/LOG_LEVEL\n *value: trace/);
+      run(currentHelm(), ["rollback", "sms", ...wait]);
+      expect(level()).to.not.match(/LOG_LEVEL\n *value: trace/);
+      await expectFull(workloads());
+    });
+  }
 
   for (const rule of ["ScheduleAnyway", "DoNotSchedule"]) {
     it(`the loss of a zone leaves every workload at its full count in the other two (${rule})`, async () => {
@@ -130,6 +160,7 @@ chartSuite("a release on a cluster with faults", (helm) => {
 
   it("kinds that the cluster lacks are named with the setting that asks for them", () => {
     const set = ["--set", "wallet.keda.enabled=true,nats.monitoringEndpoint=nats:8222"];
+    run("kubectl", ["delete", "crd", "scaledobjects.keda.sh", "--ignore-not-found"]);
     expect(() => release("install", ...set)).to.throw(
       /keda\.enabled of wallet needs keda\.sh\/v1alpha1\/ScaledObject/,
     );

@@ -10,6 +10,7 @@ import { skipSince } from "../support/skip.ts";
 import {
   apply,
   clusterMissing,
+  crd,
   expectAsBefore,
   objectsIn,
   readyWorkloads,
@@ -159,8 +160,10 @@ function expectQuiet({ stdout, stderr }: Said): void {
 
 /** Helm waits until new pods serve; that old ones have gone comes a moment later. */
 async function expectAllReady(namespace: string): Promise<void> {
-  const what = "eight workloads whose replicas are all ready";
-  const areAll = () => readyWorkloads(namespace).length === 8;
+  const what = "workloads whose replicas are all ready";
+  const all = run("kubectl", ["get", "deploy,sts", "-n", namespace, "-o", "name"]).stdout;
+  const count = all.split("\n").filter(Boolean).length;
+  const areAll = () => count > 0 && readyWorkloads(namespace).length === count;
   await eventually(areAll, { timeoutMs: 60_000, everyMs: 500, what });
 }
 
@@ -283,21 +286,4 @@ function namespaceObjects(namespace: string): string {
     crd("monitoring.coreos.com", "v1", "PrometheusRule"),
   ];
   return objects.map((object) => JSON.stringify(object)).join("\n---\n");
-}
-
-/** A kind of an operator that is not there, with any fields. */
-function crd(group: string, version: string, kind: string) {
-  const plural = `${kind.toLowerCase()}s`;
-  const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      names: { kind, plural, singular: kind.toLowerCase() },
-      scope: "Namespaced",
-      versions: [{ name: version, served: true, storage: true, schema: { openAPIV3Schema: open } }],
-    },
-  };
 }

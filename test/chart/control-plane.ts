@@ -106,3 +106,20 @@ export function refusedIn(namespace: string): string[] {
   // A controller tries again after two writers of the quota have met.
   return items.map(({ message }) => message).filter((one) => !/object has been modified/.test(one));
 }
+
+/** A kind of an operator that is not there, with any fields. */
+export function crd(group: string, version: string, kind: string) {
+  const plural = `${kind.toLowerCase()}s`;
+  const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      names: { kind, plural, singular: kind.toLowerCase() },
+      scope: "Namespaced",
+      versions: [{ name: version, served: true, storage: true, schema: { openAPIV3Schema: open } }],
+    },
+  };
+}
