@@ -10,6 +10,7 @@ const SUBJECT_EXCEPTIONS = [
   "smsctl: plain comments and names",
   "smsctl, chart tests: plain READMEs within 120 columns",
   "Move the tests of values to a file of their own; date nothing yet in the chart's changelog",
+  "Install, upgrade and roll back every preset on a cluster",
 ];
 
 /** ADRs by file name: a title with its number, and a status line. */
