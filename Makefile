@@ -72,6 +72,9 @@ bench-overload: install ## three times the capacity, then a stopped carrier: whi
 bench-attacks: install ## [RATES=10,30,60] [SECONDS=5]: floods of large bodies from one key, and what another tenant bears|test/load/bench-attacks.ts
 	@$(NODE) test/load/bench-attacks.ts
 
+bench-request-cost: install ## [ONLY=name] [MIN_MS=0]: CPU time of one request in the gateway, for the largest inputs|test/load/bench-request-cost.ts
+	@$(NODE) test/load/bench-request-cost.ts
+
 bench-steady: install ## [RATE=900] [SECONDS=15]: CPU per message by process, and latency, at a steady rate|test/load/bench-steady.ts
 	@$(NODE) test/load/bench-steady.ts
 
@@ -137,4 +140,4 @@ fuzz: install ## [SECONDS=60] [SEED=…] [TARGET=http]: random input for the par
 
 .PHONY: help install some-node up down restart status logs demo reset check test test-slow bench bench-peers bench-steady bench-rpc \
   bench-text bench-smpp bench-wallet bench-webhook bench-list bench-fairness bench-connector-rate \
-  bench-memory bench-overload bench-attacks bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz release
+  bench-memory bench-overload bench-attacks bench-request-cost bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz release

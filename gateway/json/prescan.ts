@@ -6,6 +6,8 @@ export type JsonPrescan = {
   readonly containers: number;
   /** Members of all objects; a duplicate name counts each time. */
   readonly members: number;
+  /** Members of the largest object. */
+  readonly objectMembers: number;
   /** Commas between members and items. Together with `members` they bound the work of validation. */
   readonly commas: number;
   /** Whether a bound was exceeded: the pass ended there, and the other measures are of the text so far. */
@@ -13,7 +15,9 @@ export type JsonPrescan = {
 };
 
 /** Upper bounds of the measures. */
-export type JsonBounds = Readonly<Record<"depth" | "containers" | "members" | "commas", number>>;
+export type JsonBounds = Readonly<
+  Record<"depth" | "containers" | "members" | "objectMembers" | "commas", number>
+>;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -33,20 +37,28 @@ export function prescanJson(json: Buffer, bounds: JsonBounds): JsonPrescan {
   let deepest = 0;
   let containers = 0;
   let members = 0;
+  let objectMembers = 0;
   let commas = 0;
+  /** Members of the open objects, by depth; one more place than the depth, for the excess. */
+  const open = new Uint32Array(bounds.depth + 2);
   let isOver = false;
   for (let at = 0; at < json.length && !isOver; at++) {
     const byte = json[at] as number;
     if (byte === QUOTE) at = endOfString(json, at + 1);
-    else if (byte === COLON) isOver = ++members > bounds.members;
-    else if (byte === COMMA) isOver = ++commas > bounds.commas;
+    else if (byte === COLON) {
+      const own = (open[depth] ?? 0) + 1;
+      open[depth] = own;
+      if (own > objectMembers) objectMembers = own;
+      isOver = ++members > bounds.members || own > bounds.objectMembers;
+    } else if (byte === COMMA) isOver = ++commas > bounds.commas;
     // Brackets and braces differ in bit 0x20 only.
     else if ((byte | 0x20) === 0x7b) {
       if (++depth > deepest) deepest = depth;
+      open[depth] = 0;
       isOver = ++containers > bounds.containers || depth > bounds.depth;
-    } else if ((byte | 0x20) === 0x7d) depth--;
+    } else if ((byte | 0x20) === 0x7d && depth > 0) depth--;
   }
-  return { depth: deepest, containers, members, commas, isOver };
+  return { depth: deepest, containers, members, objectMembers, commas, isOver };
 }
 
 /** The position of the quote that ends the string, or the end of the text. */

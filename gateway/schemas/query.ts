@@ -67,7 +67,8 @@ function readPairs(query: string, parameters: QuerySchema) {
     if (text === undefined) {
       faults.push(fault(name, "invalid_format", "The value is not percent-encoded UTF-8."));
     } else if (schema?.type === "array") {
-      values[name] = [...((values[name] as string[] | undefined) ?? []), text];
+      values[name] ??= [];
+      (values[name] as string[]).push(text);
     } else if (schema !== undefined && Object.hasOwn(values, name)) {
       faults.push(fault(name, "invalid_value", "This parameter may be given only once."));
     } else {

@@ -130,7 +130,12 @@ describe("JSON bodies", () => {
     Array.from({ length: count }, (_, at) => one(at)).join(",");
   for (const [name, text, message] of [
     ["objects and arrays", `{"x":[${many(16_384, () => "[]")}]}`, "16384 objects and arrays"],
-    ["members", `{${many(70_001, (at) => `"n${at}":1`)}}`, "70000 members"],
+    [
+      "members",
+      `{"x":[${many(7001, () => `{${many(10, (at) => `"n${at}":1`)}}`)}]}`,
+      "70000 members",
+    ],
+    ["members of one object", `{${many(4098, (at) => `"n${at}":1`)}}`, "4096 members"],
     ["values", `{"x":[${many(300_002, () => "1")}]}`, "300000 values"],
   ] as const) {
     it(`with too many ${name} are invalid_json, before they are parsed`, () => {
