@@ -22,16 +22,21 @@ export function parseInstant(text: string): number | undefined {
   let fractionMs = 0;
   if (text[at] === ".") {
     const start = ++at;
-    for (let unit = 100; isDigit(text.charCodeAt(at)); at++) {
-      if (unit >= 1) fractionMs += (text.charCodeAt(at) - ZERO) * unit;
+    for (let unit = 100; unit >= 1 && isDigit(text.charCodeAt(at)); at++) {
+      fractionMs += (text.charCodeAt(at) - ZERO) * unit;
       unit /= 10;
     }
     if (at === start) return undefined;
+    FURTHER_DIGITS.lastIndex = at;
+    at += FURTHER_DIGITS.exec(text)?.[0].length ?? 0;
   }
   const offsetMinutes = parseOffset(text, at);
   if (offsetMinutes === undefined) return undefined;
   return days * DAY_MS + ((hour * 60 + minute - offsetMinutes) * 60 + second) * 1000 + fractionMs;
 }
+
+/** The digits behind the milliseconds: a client may send megabytes of them, and a loop over those takes long. */
+const FURTHER_DIGITS = /\d*/y;
 
 /** A fraction with a non-zero digit after its milliseconds. */
 const FINER = /\.\d{3}\d*[1-9]/;
