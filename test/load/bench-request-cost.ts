@@ -1,7 +1,7 @@
 /**
  * `make bench-request-cost [ONLY=name] [MIN_MS=0]`: the CPU time that one request takes in the gateway's event loop,
- * for the largest legal and illegal inputs of every kind; the median of five. The services behind are in memory, and the
- * client is a worker, so only the gateway's own work counts.
+ * for the largest legal and illegal inputs of every kind; the median of five. The services behind are in memory, and
+ * the client is a worker, so only the gateway's own work counts.
  */
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
