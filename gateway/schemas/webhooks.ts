@@ -21,7 +21,8 @@ const URL_FIELD = {
 
 const WANTED_TYPES = {
   type: "array",
-  description: "Event types that are wanted.",
+  description:
+    "Event types that are wanted. `wallet.*` and `sender_id.*` are sent to live endpoints only.",
   minItems: 1,
   maxItems: 64,
   items: { type: "string", enum: EVENT_TYPES },
@@ -51,7 +52,7 @@ export const NEW_ENDPOINT = {
     url: URL_FIELD,
     event_types: {
       ...WANTED_TYPES,
-      description: "Event types that are wanted; `message.status_changed` alone when absent.",
+      description: `${WANTED_TYPES.description} \`message.status_changed\` alone when absent.`,
     },
     sources: SOURCES,
     description: DESCRIPTION,

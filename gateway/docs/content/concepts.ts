@@ -90,8 +90,8 @@ const TEST_MODE =
   "Messages of a key that begins with `sk_test_` reach no phone and cost nothing: a simulated carrier " +
   "takes them, and the last four digits of the recipient decide what becomes of each. Every other " +
   "number is delivered after a second. A key sees the messages and the webhook endpoints of its own mode " +
-  "alone, and each mode has five endpoints of its own. Events of a message go to the endpoints of its " +
-  "`mode`; events of wallets and sender IDs go to live endpoints.";
+  "alone, and each mode has five endpoints of its own. Events of a message or a campaign go to the " +
+  "endpoints of its `mode`; events of wallets and sender IDs go to live endpoints.";
 
 function movesOf(status: MessageStatus): Html {
   const next = MESSAGE_MOVES[status].map((one) => `\`${one}\``);

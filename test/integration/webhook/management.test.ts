@@ -1,7 +1,12 @@
 import { createHmac } from "node:crypto";
 import { expect } from "chai";
+import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import { MessageSource } from "../../../proto/gen/sms/v1/messaging_pb.js";
-import { DeliveryStatus, WebhookEndpointStatus } from "../../../proto/gen/sms/v1/webhook_pb.js";
+import {
+  DeliveryStatus,
+  KeyedOperation,
+  WebhookEndpointStatus,
+} from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { fingerprint } from "../../../services/shared/core/canonical-json.ts";
 import type { AppError } from "../../../services/shared/core/errors.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
@@ -118,23 +123,37 @@ describe("managing webhook endpoints", () => {
     expect(error.fields.map(({ field }) => field)).to.deep.equal(["status"]);
   });
 
-  it("an endpoint of another tenant behaves as if it did not exist", async () => {
-    const { id: endpointId } = await addEndpoint(newId("tenant"));
-    const key = { tenantId: newId("tenant"), endpointId };
+  it("an endpoint of another tenant or mode behaves as if it did not exist", async () => {
+    const tenantId = newId("tenant");
+    const { id: endpointId } = await addEndpoint(tenantId);
     const { client } = webhooks;
-    const calls: (() => Promise<unknown>)[] = [
+    const { delivery } = await client.sendTestEvent({ tenantId, endpointId });
+    const deliveryId = delivery?.id ?? "";
+    const callsFor = (key: { tenantId: string; mode?: Mode; endpointId: string }) => [
       () => client.getEndpoint(key),
       () => client.updateEndpoint({ ...key, description: "mine" }),
       () => client.updateEndpoint({ ...key, url: receiver.url() }),
       () => client.deleteEndpoint(key),
       () => client.rotateSecret(key),
       () => client.listDeliveries(key),
-      () => client.getDelivery({ ...key, deliveryId: "whd_01JABCDEFGHJKMNPQRSTVWXYZ0" }),
-      () => client.resendDelivery({ ...key, deliveryId: "whd_01JABCDEFGHJKMNPQRSTVWXYZ0" }),
+      () => client.getDelivery({ ...key, deliveryId }),
+      () => client.resendDelivery({ ...key, deliveryId }),
       () => client.recoverDeliveries({ ...key, sinceMs: 0n }),
       () => client.sendTestEvent(key),
+      () => client.checkKey({ ...key, operation: KeyedOperation.ROTATE_SECRET }),
     ];
-    for (const call of calls) expect((await refusal(call())).code).to.equal("not_found");
+    for (const strangers of [
+      { tenantId: newId("tenant"), endpointId },
+      { tenantId, mode: Mode.TEST, endpointId },
+    ]) {
+      for (const call of callsFor(strangers)) {
+        expect((await refusal(call())).code).to.equal("not_found");
+      }
+    }
+    for (const mode of [Mode.LIVE, Mode.UNSPECIFIED]) {
+      const { endpoint } = await client.getEndpoint({ tenantId, mode, endpointId });
+      expect(endpoint).to.include({ mode: Mode.LIVE });
+    }
   });
 
   it("one idempotency key makes one endpoint and returns the same secret again", async () => {
