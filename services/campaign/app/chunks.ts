@@ -46,7 +46,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
   /** Chooses and stores the next chunk of a running campaign; undefined when nothing can be fed now. */
   async function open(campaignId: string, sizeOf: (campaign: Campaign) => number) {
     const budgeted = await priceWithinBudget(campaignId, sizeOf);
-    return store.transact<Chunk | undefined>(campaignId, async (tx) => {
+    return store.transact<OpenChunk | undefined>(campaignId, async (tx) => {
       const { campaign } = tx;
       if (campaign.status !== "running" || campaign.openChunk !== undefined)
         return { result: undefined };
@@ -61,17 +61,21 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     tx: CampaignTransaction,
     size: number,
     heldMax: bigint | undefined,
-  ): Promise<Work<Chunk | undefined>> {
+  ): Promise<Work<OpenChunk | undefined>> {
     const { campaign } = tx;
     const template = templateOf(campaign);
     const rows = await tx.firstWaiting(size);
     const refused: { before: Row; after: Row }[] = [];
     const indexes: number[] = [];
+    const recipients: Personal[] = [];
     for (const row of rows) {
       const text = personalise(campaign, template, row);
       if ("error" in text) {
         refused.push({ before: row, after: { ...row, status: "rejected", error: text.error } });
-      } else indexes.push(row.index);
+        continue;
+      }
+      indexes.push(row.index);
+      recipients.push(text);
     }
     await tx.saveRows(refused.map(({ after }) => after));
     const nowMs = clock.now();
@@ -82,7 +86,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     const chunk = { campaignId: campaign.id, number, indexes, heldMax };
     await tx.insertChunk(chunk);
     return {
-      result: chunk,
+      result: { chunk, request: toRequest(campaign, chunk, recipients) },
       campaign: {
         ...next,
         openChunk: number,
@@ -129,9 +133,9 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     return { result: undefined, transition: transition(campaign, action, clock.now()) };
   }
 
-  /** Sends the open chunk, for the first time or again, and records the answer. */
-  async function send(campaign: Campaign): Promise<void> {
-    const request = await requestOf(campaign);
+  /** Sends the open chunk, just opened or of a process before, and records the answer. */
+  async function send(campaign: Campaign, opened?: OpenChunk): Promise<void> {
+    const request = opened ?? (await readOpen(campaign));
     if (request === undefined) return;
     const answer = await messaging.send(request.request);
     if (answer.kind === "accepted") return record(request.chunk, answer.results);
@@ -140,10 +144,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
   }
 
   /** No row passed: each row gets its own verdict. A row that passes now waits for its next chunk. */
-  async function recordVerdicts(
-    campaign: Campaign,
-    { chunk, request }: { chunk: Chunk; request: ChunkRequest },
-  ): Promise<void> {
+  async function recordVerdicts(campaign: Campaign, { chunk, request }: OpenChunk): Promise<void> {
     const estimated = await messaging.estimate(campaign, request.recipients);
     const results = estimated.map(({ error }): FeedResult | undefined =>
       error === undefined ? undefined : { kind: "rejected", error },
@@ -157,30 +158,24 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
 
   /** Closes the open chunk of a campaign that feeds no more. */
   async function close(campaign: Campaign): Promise<void> {
-    const request = await requestOf(campaign);
+    const request = await readOpen(campaign);
     if (request === undefined) return;
     const results = await messaging.close(request.request);
     if (results === undefined) await giveUp(request.chunk, undefined);
     else await record(request.chunk, results);
   }
 
-  async function requestOf(campaign: Campaign) {
+  /** Reads the open chunk. Its rows have the texts with which it was first sent: content and variables are frozen. */
+  async function readOpen(campaign: Campaign): Promise<OpenChunk | undefined> {
     const { openChunk } = campaign;
     if (openChunk === undefined) return undefined;
     const chunk = await store.chunk(campaign.id, openChunk);
     if (chunk === undefined) throw new Error(`chunk ${openChunk} of ${campaign.id} is missing`);
     const template = templateOf(campaign);
-    const rows = await store.transact(campaign.id, async (tx) => ({
-      result: await tx.rowsByIndex(chunk.indexes),
-    }));
-    const recipients = (rows ?? []).map((row) => personalise(campaign, template, row));
-    const request = {
-      campaign,
-      key: `${campaign.id}-${chunk.number}`,
-      heldMax: chunk.heldMax,
-      recipients: recipients.filter((text): text is Personal => !("error" in text)),
-    };
-    return { chunk, request };
+    const rows = await store.rowsByIndex(campaign.id, chunk.indexes);
+    const texts = rows.map((row) => personalise(campaign, template, row));
+    const recipients = texts.filter((text): text is Personal => !("error" in text));
+    return { chunk, request: toRequest(campaign, chunk, recipients) };
   }
 
   /** Records one result for each row of the chunk, once; an undefined result leaves its row as it is. */
@@ -213,6 +208,14 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
   }
 
   return { open, send, close };
+}
+
+/** A stored chunk, and the request that queues it. */
+type OpenChunk = { readonly chunk: Chunk; readonly request: ChunkRequest };
+
+function toRequest(campaign: Campaign, chunk: Chunk, recipients: Personal[]): ChunkRequest {
+  const { number, heldMax } = chunk;
+  return { campaign, key: `${campaign.id}-${number}`, heldMax, recipients };
 }
 
 function withoutChunk(campaign: Campaign): Campaign {

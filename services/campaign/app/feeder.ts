@@ -101,10 +101,10 @@ export function startFeeder(parts: FeederParts): Loop & { figures(): FeedingFigu
     }
     const nowMs = clock.now();
     const aheadMax = queueAheadMax(leavingRate(memory, campaign.progress, nowMs));
-    const chunk = await parts.chunks.open(campaign.id, (now) => chunkSize(now, aheadMax, nowMs));
-    if (chunk === undefined) return false;
-    parts.onChunk(chunk.indexes.length);
-    await parts.chunks.send({ ...campaign, openChunk: chunk.number });
+    const opened = await parts.chunks.open(campaign.id, (now) => chunkSize(now, aheadMax, nowMs));
+    if (opened === undefined) return false;
+    parts.onChunk(opened.chunk.indexes.length);
+    await parts.chunks.send(campaign, opened);
     return true;
   }
 

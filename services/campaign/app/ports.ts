@@ -72,6 +72,8 @@ export type CampaignStore = {
   list(filter: CampaignFilter): Promise<Campaign[]>;
   rows(filter: RowFilter): Promise<Row[]>;
   rowsByNumber(campaignId: string, numbers: readonly string[]): Promise<Row[]>;
+  /** In the order of their places. */
+  rowsByIndex(campaignId: string, indexes: readonly number[]): Promise<Row[]>;
   chunk(campaignId: string, number: number): Promise<Chunk | undefined>;
   /**
    * Runs work in one transaction, with the event of its transition. The work may run more than once. Returns

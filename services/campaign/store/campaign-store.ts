@@ -45,6 +45,8 @@ const REMOVE_MAX = 5000;
 const BATCH_MAX = 1000;
 /** Amounts are read as int64. */
 const EXACT = { promoteLongs: false } as const;
+/** Changed rows are deleted and inserted (ADR 34): another scan could miss a row in between. */
+const SNAPSHOT = { readConcern: { level: "snapshot" }, batchSize: BATCH_MAX } as const;
 /** An attempt to lease is one write for each campaign. */
 const LEASABLE_MAX = 200;
 
@@ -90,10 +92,10 @@ export function createCampaignStore(options: {
       },
       async saveRows(changed) {
         if (changed.length === 0) return;
-        const operations = changed.map(fromRow).map((replacement) => ({
-          replaceOne: { filter: { _id: replacement._id }, replacement },
-        }));
-        await rows.bulkWrite(operations, { session, ordered: false });
+        const documents = changed.map(fromRow);
+        const ids = documents.map(({ _id }) => _id);
+        await rows.deleteMany({ _id: { $in: ids } }, { session });
+        await rows.insertMany(documents, { session });
       },
       async deleteRows(removed) {
         const ids = removed.map(({ to }) => rowId(campaignId, to));
@@ -143,17 +145,18 @@ export function createCampaignStore(options: {
     },
     async rows(filter) {
       const documents = await guardMongo(
-        rows
-          .find(toRowQuery(filter), { batchSize: BATCH_MAX })
-          .sort({ index: 1 })
-          .limit(filter.limit)
-          .toArray(),
+        rows.find(toRowQuery(filter), SNAPSHOT).sort({ index: 1 }).limit(filter.limit).toArray(),
       );
       return documents.map(toRow);
     },
     async rowsByNumber(campaignId, numbers) {
       const ids = numbers.map((to) => rowId(campaignId, to));
-      const found = rows.find({ _id: { $in: ids } }, { batchSize: BATCH_MAX });
+      const found = rows.find({ _id: { $in: ids } }, SNAPSHOT);
+      return (await guardMongo(found.toArray())).map(toRow);
+    },
+    async rowsByIndex(campaignId, indexes) {
+      const filter = { campaign_id: campaignId, index: { $in: [...indexes] } };
+      const found = rows.find(filter, SNAPSHOT).sort({ index: 1 });
       return (await guardMongo(found.toArray())).map(toRow);
     },
     async chunk(campaignId, number) {
