@@ -28,38 +28,46 @@ export type EstimateParts = {
 
 /** Rows of one question to messaging. */
 const STEP = 1000;
+/** Questions at once: rows are read while others are priced. */
+const QUESTIONS_MAX = 4;
 
 /** Prices every row. Throws what a send would throw for its tenant or sender ID. */
 export async function estimate(parts: EstimateParts, campaign: Campaign): Promise<Estimate> {
   const { store, messaging, wallets } = parts;
   const sums = newSums();
   const template = templateOf(campaign);
-  let afterIndex = -1;
-  for (;;) {
-    const rows = await store.rows({
-      campaignId: campaign.id,
-      statuses: ["waiting"],
-      afterIndex,
-      limit: STEP,
-    });
-    const last = rows.at(-1);
-    if (last === undefined) break;
-    afterIndex = last.index;
-    const personal: Personal[] = [];
-    for (const row of rows) {
-      const text = personalise(campaign, template, row);
-      if ("error" in text) sums.reject(text.error);
-      else personal.push(text);
+  const pages = pagesOfWaiting(store, campaign.id);
+  const worker = async () => {
+    for await (const rows of pages) {
+      const personal: Personal[] = [];
+      for (const row of rows) {
+        const text = personalise(campaign, template, row);
+        if ("error" in text) sums.reject(text.error);
+        else personal.push(text);
+      }
+      if (personal.length === 0) continue;
+      const estimated = await messaging.estimate(campaign, personal);
+      estimated.forEach((one, at) => {
+        if (one.error !== undefined) sums.reject(one.error);
+        else sums.add(personal[at]?.to ?? "", one.segments, one.held);
+      });
     }
-    if (personal.length === 0) continue;
-    const estimated = await messaging.estimate(campaign, personal);
-    estimated.forEach((one, at) => {
-      if (one.error !== undefined) sums.reject(one.error);
-      else sums.add(personal[at]?.to ?? "", one.segments, one.held);
-    });
-  }
+  };
+  await Promise.all(Array.from({ length: QUESTIONS_MAX }, worker));
   const available = campaign.mode === "test" ? 0n : await wallets.available(campaign.tenantId);
   return { ...sums.total(), available, currency: campaign.currency };
+}
+
+/** Several readers share the pages: each page goes to one of them. */
+async function* pagesOfWaiting(store: CampaignStore, campaignId: string): AsyncGenerator<Row[]> {
+  const filter = { campaignId, statuses: ["waiting"] as const, limit: STEP };
+  for (let afterIndex = -1; ; ) {
+    const rows = await store.rows({ ...filter, afterIndex });
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows;
+    afterIndex = last.index;
+  }
 }
 
 /** Throws `insufficient_balance` when the money at hand does not cover the estimate. */
