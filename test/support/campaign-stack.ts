@@ -4,6 +4,7 @@ import {
   type Campaign,
   CampaignService,
   CampaignStatus,
+  type RecipientStatus,
 } from "../../proto/gen/sms/v1/campaign_pb.js";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
@@ -27,6 +28,10 @@ export type CampaignStack = {
   settles(campaignId: string, timeoutMs?: number): Promise<Campaign>;
   /** Submits by number, without the leading +. */
   submits(): Promise<SimulatorCounts["submits"]>;
+  /** All submits that the simulator has taken. */
+  submitted(): Promise<number>;
+  /** The numbers of the campaign's rows in these states. */
+  numbersOf(campaignId: string, statuses: readonly RecipientStatus[]): Promise<Set<string>>;
   behave(behaviour: object): Promise<void>;
   balance(): Promise<bigint>;
   held(): Promise<bigint>;
@@ -117,6 +122,18 @@ export async function startCampaignStack(
         timeoutMs,
       ),
     submits: async () => (await control<SimulatorCounts>("/counters")).submits,
+    submitted: async () => (await control<SimulatorCounts>("/counters")).total,
+    async numbersOf(campaignId, statuses) {
+      const found = new Set<string>();
+      const wanted = { ...target(campaignId), statuses: [...statuses], limit: 1000 };
+      for (let place = {}; ; ) {
+        const page = await campaigns.listRecipients({ ...wanted, ...place });
+        for (const { to } of page.recipients) found.add(to);
+        const last = page.recipients.at(-1);
+        if (!page.hasMore || last === undefined) return found;
+        place = { afterIndex: last.index };
+      }
+    },
     behave: async (behaviour) => void (await control("/behaviour", behaviour)),
     balance: async () => (await wallet())?.balance ?? 0n,
     held: async () => (await wallet())?.held ?? 0n,
