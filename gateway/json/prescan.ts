@@ -1,3 +1,5 @@
+import { JSON_DEPTH_MAX } from "../../services/shared/core/canonical-json-depth.ts";
+
 /** The measures of a JSON text, from one pass before it is parsed. */
 export type JsonPrescan = {
   /** Maximum nesting of objects and arrays. */
@@ -24,6 +26,12 @@ const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const COMMA = 0x2c;
 
+/**
+ * Members of the open objects, by depth. Each object begins at 0, so one array serves all scans. Place 0 counts the
+ * colons outside of objects, which no JSON has.
+ */
+const openMembers = new Uint32Array(JSON_DEPTH_MAX + 2);
+
 /** Characters of a string that are scanned in JavaScript, which is faster for short ones than a native search. */
 const SHORT_CHARS = 64;
 
@@ -39,22 +47,21 @@ export function prescanJson(json: Buffer, bounds: JsonBounds): JsonPrescan {
   let members = 0;
   let objectMembers = 0;
   let commas = 0;
-  /** Members of the open objects, by depth; one more place than the depth, for the excess. */
-  const open = new Uint32Array(bounds.depth + 2);
   let isOver = false;
+  openMembers[0] = 0;
   for (let at = 0; at < json.length && !isOver; at++) {
     const byte = json[at] as number;
     if (byte === QUOTE) at = endOfString(json, at + 1);
     else if (byte === COLON) {
-      const own = (open[depth] ?? 0) + 1;
-      open[depth] = own;
+      const own = (openMembers[depth] ?? 0) + 1;
+      openMembers[depth] = own;
       if (own > objectMembers) objectMembers = own;
       isOver = ++members > bounds.members || own > bounds.objectMembers;
     } else if (byte === COMMA) isOver = ++commas > bounds.commas;
     // Brackets and braces differ in bit 0x20 only.
     else if ((byte | 0x20) === 0x7b) {
       if (++depth > deepest) deepest = depth;
-      open[depth] = 0;
+      openMembers[depth] = 0;
       isOver = ++containers > bounds.containers || depth > bounds.depth;
     } else if ((byte | 0x20) === 0x7d && depth > 0) depth--;
   }
