@@ -78,10 +78,10 @@ describe("callers and their methods", function () {
     };
     const body = JSON.stringify({ to: "08031234567", from: "DEMO", body: "Your order is ready." });
     const sent = await fetch(`${stack.gateway}/v1/sms/messages`, { method: "POST", headers, body });
-    const { data } = (await sent.json()) as { data: { messages: { id: string }[] } };
+    const { data } = (await sent.json()) as { data: { id: string } };
     await eventually(
       async () => {
-        const message = await fetch(`${stack.gateway}/v1/messages/${data.messages[0]?.id}`, {
+        const message = await fetch(`${stack.gateway}/v1/messages/${data.id}`, {
           headers,
         });
         expect(await message.json()).to.have.nested.property("data.status", "delivered");
