@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { startLoop } from "../shared/flow/periodic.ts";
@@ -8,7 +7,6 @@ import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import { createOutbox } from "../shared/io/outbox.ts";
 import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
-import { openContention } from "./adapters/contention-nats.ts";
 import {
   createSettleHandler,
   SETTLE_DURABLE,
@@ -18,6 +16,7 @@ import {
 import { createResolveReservations } from "./adapters/messaging-client.ts";
 import { createWalletRpc } from "./adapters/rpc.ts";
 import { type CommandQueue, createCommandQueue } from "./app/command-queue.ts";
+import { createContention } from "./app/contention.ts";
 import type { WalletStore } from "./app/ports.ts";
 import { createCheckWallets } from "./app/reconcile.ts";
 import { startSelfCheck } from "./app/self-check.ts";
@@ -47,7 +46,7 @@ export const start: StartService = async (context) => {
 
   const outbox = createOutbox({ db: mongo.db, nats, log });
   lifecycle.onClose("wallet outbox", () => outbox.close());
-  const contention = openContention(nats.connection, randomUUID());
+  const contention = createContention();
   const store = createWalletStore({
     client: mongo.client,
     db: mongo.db,

@@ -5,9 +5,9 @@ import { createLogger } from "../../services/shared/io/log.ts";
 import { openMongo } from "../../services/shared/io/mongo.ts";
 import { EVENT_STREAM, ensureStream, openNats } from "../../services/shared/io/nats.ts";
 import { createOutbox } from "../../services/shared/io/outbox.ts";
-import { openContention } from "../../services/wallet/adapters/contention-nats.ts";
 import { toStreamItem } from "../../services/wallet/adapters/events.ts";
 import { createCommandQueue } from "../../services/wallet/app/command-queue.ts";
+import { createContention } from "../../services/wallet/app/contention.ts";
 import { createCheckWallets } from "../../services/wallet/app/reconcile.ts";
 import { createSettleMessages } from "../../services/wallet/app/settle-messages.ts";
 import { createWallets } from "../../services/wallet/app/wallets.ts";
@@ -38,7 +38,7 @@ export async function openWallet(
     maxBytes: 268_435_456,
   });
   const outbox = createOutbox({ db: mongo.db, nats, log });
-  const contention = openContention(nats.connection, randomBytes(6).toString("hex"));
+  const contention = createContention();
   const store = createWalletStore({
     client: mongo.client,
     db: mongo.db,

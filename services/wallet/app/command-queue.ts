@@ -5,7 +5,7 @@
  *
  * - Contention: where other replicas write the wallet too, a batch is taken only after its
  *   transaction owns the wallet. The batch grows while another replica owns it, so replicas
- *   alternate with large batches instead of conflicting (ADR 12).
+ *   alternate with large batches (ADR 103).
  * - Fairness: at most `transactionsMax` transactions run at once. They take wallets in the order of
  *   the oldest waiting command, and a wallet is in one transaction at a time. A wallet with many
  *   commands gets a transaction of its own and then queues again behind all other wallets.
@@ -19,7 +19,8 @@ import type { Clock } from "../../shared/core/clock.ts";
 import { AppError, isUnavailable } from "../../shared/core/errors.ts";
 import type { Command, CommandResult, CommandResults } from "../domain/command.ts";
 import { type CommitResult, commitBatches, type WalletQueue } from "./commit-batch.ts";
-import type { Contention, WalletMetrics, WalletStore } from "./ports.ts";
+import type { Contention } from "./contention.ts";
+import type { WalletMetrics, WalletStore } from "./ports.ts";
 
 /** The only way to change a wallet. */
 export type CommandQueue = {

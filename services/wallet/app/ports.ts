@@ -80,38 +80,6 @@ export type WalletStore = {
   streamOpenReservations(createdBeforeMs: number): AsyncIterable<readonly Reservation[]>;
 };
 
-/** Hints that replicas exchange. `alone`: the sender's transaction has this wallet only. */
-export type ContentionHint = {
-  readonly from: string;
-  readonly tenantIds: readonly string[];
-  readonly alone: boolean;
-} & (
-  | { readonly kind: "waits" }
-  /** `from` has finished; `to` is next, or any replica when it is empty. */
-  | { readonly kind: "next"; readonly to: string }
-);
-
-/** One replica's view of the wallets that other replicas write too. */
-export type Contention = {
-  /** Handles another replica's hint. */
-  receive(hint: ContentionHint): void;
-  /** Whether another replica ran transactions on this wallet alone a moment ago. */
-  isContended(tenantId: string): boolean;
-  /** Registers a transaction on these wallets. */
-  enter(tenantIds: readonly string[]): WalletAccess;
-};
-
-/** A transaction's access to its wallets. Always end it with `leave`. */
-export type WalletAccess = {
-  /** Waits while another replica owns one of the wallets. */
-  waitForOwner(): Promise<void>;
-  /** Whether another replica is known to want one of the wallets. */
-  expectsConflict(): boolean;
-  /** Waits after a conflict until the next attempt makes sense. */
-  waitAfterConflict(): Promise<void>;
-  leave(): void;
-};
-
 /** Metrics that the use cases report. */
 export type WalletMetrics = {
   /** A transaction has committed this many commands, `durationMs` after it took them. */

@@ -5,7 +5,8 @@ import { isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts"
 import type { Outbox, OutboxTicket } from "../../shared/io/outbox.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import { openSnapshot, type Snapshot } from "../../shared/io/snapshot.ts";
-import type { Contention, WalletStore } from "../app/ports.ts";
+import type { Contention } from "../app/contention.ts";
+import type { WalletStore } from "../app/ports.ts";
 import type { WalletEvent } from "../domain/ledger-batch.ts";
 import { openCollections } from "./collections.ts";
 import {
@@ -41,34 +42,29 @@ export function createWalletStore(parts: {
   return {
     async transact(tenantIds, work) {
       let ticket: OutboxTicket | undefined;
-      const access = contention.enter(tenantIds);
-      try {
-        await access.waitForOwner();
-        const result = await runTransaction(
-          client,
-          async (session) => {
-            ticket = undefined;
-            const isExclusive = access.expectsConflict();
-            const open = isExclusive ? takeWallets : readWallets;
-            const wallets = await open(collections, tenantIds, session);
-            return work({
-              isExclusive,
-              load: (required) => loadViews(collections, wallets, required, session),
-              async save(changes) {
-                await saveChanges(collections, changes, graceMs, session);
-                const events = changes.flatMap((one) => one.events);
-                ticket = await outbox.write(events.map(encodeEvent), session);
-              },
-            });
-          },
-          TRANSACTION_LIMIT_MS,
-          access.waitAfterConflict,
-        );
-        outbox.publish(ticket);
-        return result;
-      } finally {
-        access.leave();
-      }
+      await contention.giveWay(tenantIds);
+      const result = await runTransaction(
+        client,
+        async (session) => {
+          ticket = undefined;
+          const isExclusive = contention.expectsConflict(tenantIds);
+          const open = isExclusive ? takeWallets : readWallets;
+          const wallets = await open(collections, tenantIds, session);
+          return work({
+            isExclusive,
+            load: (required) => loadViews(collections, wallets, required, session),
+            async save(changes) {
+              await saveChanges(collections, changes, graceMs, session);
+              const events = changes.flatMap((one) => one.events);
+              ticket = await outbox.write(events.map(encodeEvent), session);
+            },
+          });
+        },
+        TRANSACTION_LIMIT_MS,
+        (conflicts) => contention.waitAfterConflict(tenantIds, conflicts),
+      );
+      outbox.publish(ticket);
+      return result;
     },
     createWallet: (wallet, record) =>
       wrapErrors(async () => {
