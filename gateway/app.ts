@@ -22,7 +22,7 @@ import type { RequestState } from "./http/request-state.ts";
 import { parseRequestTarget } from "./http/request-target.ts";
 import type { ResponseBudget } from "./http/response-budget.ts";
 import { setHeader } from "./http/set-header.ts";
-import { type LoadLimiter, serviceBusy } from "./load-shedding/limiter.ts";
+import { type LoadLimiter, serviceBusy } from "./load-shedding/load-limiter.ts";
 import { deprecationHeaders } from "./operations/deprecation.ts";
 import type { Operation, OperationResponse } from "./operations/operation.ts";
 import {

@@ -27,7 +27,7 @@ import { listen, serverOptions } from "./http/server.ts";
 import { createKeyLocks } from "./idempotency/lock.ts";
 import { createCursors } from "./lists/cursor.ts";
 import { createFast503 } from "./load-shedding/fast-503.ts";
-import { createLoadLimiter } from "./load-shedding/limiter.ts";
+import { createLoadLimiter } from "./load-shedding/load-limiter.ts";
 import { createOperations, type OperationPorts } from "./operations/all.ts";
 import { createSendBatcher } from "./operations/sends/send-batcher.ts";
 import { createRateLimiter } from "./rate-limit/limiter.ts";

@@ -165,7 +165,7 @@ export async function stripTypes(launcher: Launcher): Promise<void> {
 }
 
 /** The environment of a process: the machine's own, the stack's settings, the fixed ones. */
-export function environmentOf(launcher: Launcher, name: string): Record<string, string> {
+function environmentOf(launcher: Launcher, name: string): Record<string, string> {
   const { layout, state, tls } = launcher;
   const plan = planOf(launcher);
   return {

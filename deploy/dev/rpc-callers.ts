@@ -6,7 +6,7 @@ import { SERVICE_ADDRESSES } from "../../services/shared/service-addresses.ts";
 import type { ServiceProcess } from "./process-table.ts";
 
 /** May call every method, for trying RPCs by hand; no process of the stack sends its token. */
-export const DEVELOPER = "developer";
+const DEVELOPER = "developer";
 
 /** Whether the environment of `make up` lists callers itself: then all processes share one token, as it says. */
 export function hasOwnLists(settings: Readonly<Record<string, string>>): boolean {

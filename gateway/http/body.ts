@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { createLoopTurns } from "../../services/shared/flow/loop-turns.ts";
 import { pauseRequests, resumeRequests } from "../../services/shared/vendor/node-http-socket.ts";
-import { serviceBusy } from "../load-shedding/limiter.ts";
+import { serviceBusy } from "../load-shedding/load-limiter.ts";
 import type { BodyBudget, BodyReservation } from "./body-budget.ts";
 import { isDuplicateHeader } from "./duplicate-header.ts";
 import { createGrowableBuffer } from "./growable-buffer.ts";

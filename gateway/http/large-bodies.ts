@@ -6,7 +6,7 @@
 import { AppError } from "../../services/shared/core/errors.ts";
 import { createLoopTurns } from "../../services/shared/flow/loop-turns.ts";
 import { createWeightedSemaphore } from "../../services/shared/flow/weighted-semaphore.ts";
-import { serviceBusy } from "../load-shedding/limiter.ts";
+import { serviceBusy } from "../load-shedding/load-limiter.ts";
 
 /** Larger bodies are admitted before they are kept. A single send of ten segments has at most 10 KB. */
 export const LARGE_BYTES = 65_536;

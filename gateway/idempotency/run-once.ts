@@ -1,3 +1,7 @@
+/**
+ * One request per idempotency key at a time. Whether a key was used before is decided by the service that stored the
+ * first response: for sends `services/messaging/app/idempotency.ts`.
+ */
 import { AppError, isUnavailable } from "../../services/shared/core/errors.ts";
 import { answerWithin } from "../../services/shared/flow/backoff.ts";
 import type { KeyLocks } from "./lock.ts";

@@ -10,7 +10,7 @@ import { closeAfterResponse } from "../http/connection-close.ts";
 import { endAfterDrain, mustDrain } from "../http/drain-request.ts";
 import { PROBLEM_TYPE, problemHeaders, toProblem } from "../http/problem.ts";
 import type { Operation } from "../operations/operation.ts";
-import { type LoadLimiter, serviceBusy } from "./limiter.ts";
+import { type LoadLimiter, serviceBusy } from "./load-limiter.ts";
 
 export type Fast503Parts = {
   readonly loadLimiter: LoadLimiter;

@@ -1,5 +1,5 @@
 /** Body bytes that one token pays for. A typical full batch (1,000 short texts) has about 200 KB and costs two. */
-export const BYTES_PER_TOKEN = 131_072;
+const BYTES_PER_TOKEN = 131_072;
 
 /**
  * The tokens of a request: one for each started 128 KiB of its body, at least one. The tenant's burst is the upper

@@ -71,7 +71,7 @@ export type RenderOptions = {
 
 /** Files under the chart whose values the tests render. */
 export const PRESETS = ["values-dev.yaml", "values-production.yaml", "values-10k.yaml"];
-export const CI_VALUES: readonly string[] = readdirSync(join(CHART, "ci"))
+const CI_VALUES: readonly string[] = readdirSync(join(CHART, "ci"))
   .filter((name) => name.endsWith("-values.yaml"))
   .map((name) => `ci/${name}`)
   .sort();

@@ -21,7 +21,7 @@ export type Row = {
 };
 
 /** The machine a benchmark ran on. */
-export function describeMachine(): Record<string, string | number> {
+function describeMachine(): Record<string, string | number> {
   return {
     cpu: cpus()[0]?.model.trim() ?? "unknown",
     cores: cpus().length,

@@ -51,7 +51,7 @@ export async function callRest(
 }
 
 /** Calls with a key until the response is final, by the documented retry rule. */
-export async function callUntilFinal(
+async function callUntilFinal(
   stack: Pick<StackFile, "gateway" | "api_key">,
   method: string,
   path: string,

@@ -10,7 +10,7 @@ export type Forbidden = { readonly kind: string; readonly text: string };
 export type Leak = { readonly kind: string; readonly line: string };
 
 /** Patterns of secrets and full numbers. */
-export const LEAK_PATTERNS: readonly { readonly kind: string; readonly pattern: RegExp }[] = [
+const LEAK_PATTERNS: readonly { readonly kind: string; readonly pattern: RegExp }[] = [
   { kind: "an E.164 number", pattern: /(?<![\w+.-])\+[1-9]\d{7,14}(?!\d|[:.]\d)/ },
   { kind: "a Nigerian number", pattern: /(?<![\w.+-])(?:234|0)[789][01]\d{8}(?!\w|\.\d)/ },
   { kind: "an API key", pattern: /\bsk_(?:live|test)_[\w-]{20,}/ },

@@ -17,7 +17,7 @@ import { createResponseBudget } from "../../gateway/http/response-budget.ts";
 import { listen, SERVER_OPTIONS } from "../../gateway/http/server.ts";
 import { createCursors } from "../../gateway/lists/cursor.ts";
 import { createFast503 } from "../../gateway/load-shedding/fast-503.ts";
-import { createLoadLimiter } from "../../gateway/load-shedding/limiter.ts";
+import { createLoadLimiter } from "../../gateway/load-shedding/load-limiter.ts";
 import { createOperations, type OperationPorts } from "../../gateway/operations/all.ts";
 import type { Operation } from "../../gateway/operations/operation.ts";
 import type { RateLimiter } from "../../gateway/rate-limit/limiter.ts";

@@ -47,7 +47,7 @@ export async function openFaultyWallet(sound: WalletStore, faults: readonly Faul
 }
 
 /** The same store with faults: each transaction meets the one that `next` returns. */
-export function withFaults(store: WalletStore, next: () => Fault): WalletStore {
+function withFaults(store: WalletStore, next: () => Fault): WalletStore {
   const lost = () => new AppError("service_unavailable", "The answer was lost.");
   return {
     ...store,

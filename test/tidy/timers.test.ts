@@ -12,7 +12,7 @@ const OWN_TIMERS: Readonly<Record<string, string>> = {
   "gateway/http/response-budget.ts": "reads the sizes of unread answers, which have no event",
   "gateway/http/server.ts": "closes the server and its refused sockets",
   "gateway/load-shedding/fast-503.ts": "the time limit of one refused connection",
-  "gateway/load-shedding/limiter.ts": "measures the delay of the event loop by the timer itself",
+  "gateway/load-shedding/load-limiter.ts": "measures the delay of the event loop by the timer itself",
   "services/carrier/adapters/links/http-link.ts": "closes a failing link for one period",
   "services/carrier/adapters/links/test-link.ts": "the times of simulated receipts",
   "services/carrier/app/connector.ts": "the tick of one connector's dispatcher",

@@ -1,12 +1,7 @@
 /** Compares every campaign with its rows. A campaign that changes while it is read is read again, a few times. */
 import { type Campaign, OPEN_STATUSES } from "../domain/campaign.ts";
-import {
-  type Breach,
-  checkCampaign,
-  checkRows,
-  countRows,
-  EMPTY_PROGRESS,
-} from "../domain/campaign-invariants.ts";
+import { type Breach, checkCampaign, checkRows, countRows } from "../domain/campaign-invariants.ts";
+import { EMPTY_PROGRESS } from "../domain/progress.ts";
 import { notFound } from "./campaigns.ts";
 import type { CampaignStore, Scope } from "./ports.ts";
 

@@ -1,5 +1,4 @@
 /** The ports of the use cases: the store, messaging and the wallet. */
-import type { AppError } from "../../shared/core/errors.ts";
 import type {
   Campaign,
   CampaignMode,
@@ -165,6 +164,3 @@ export type Tenants = {
   /** Throws `not_found`. */
   currencyOf(tenantId: string): Promise<string>;
 };
-
-/** Ends with the error of a missing campaign. */
-export type NotFound = () => AppError;

@@ -20,7 +20,7 @@ export type Import = {
   readonly faults: readonly RowFault[];
 };
 
-export const FAULTS_MAX = 100;
+const FAULTS_MAX = 100;
 /** Rows of one transaction. */
 const STEP = 1000;
 

@@ -1,7 +1,7 @@
 /** Properties that hold between a campaign and its rows (`docs/invariants.md`). */
 import type { Campaign } from "./campaign.ts";
 import { isFinished } from "./campaign.ts";
-import { countChanges, EMPTY_PROGRESS, type Progress, ROW_STATUSES } from "./progress.ts";
+import { countChanges, type Progress, ROW_STATUSES } from "./progress.ts";
 import type { Row } from "./row.ts";
 
 /** A property that does not hold. */
@@ -12,7 +12,7 @@ export type Breach = {
 };
 
 /** Numbers of the invariants in `docs/invariants.md`. */
-export const INVARIANTS = { rows: 11, counts: 12, endings: 13 } as const;
+const INVARIANTS = { rows: 11, counts: 12, endings: 13 } as const;
 
 /** The counts that rows amount to, one page after the other. */
 export function countRows(progress: Progress, rows: readonly Row[]): Progress {
@@ -21,8 +21,6 @@ export function countRows(progress: Progress, rows: readonly Row[]): Progress {
     rows.map((after) => ({ before: undefined, after })),
   );
 }
-
-export { EMPTY_PROGRESS };
 
 /** Compares a campaign with the counts of its rows. */
 export function checkCampaign(campaign: Campaign, counted: Progress): Breach[] {

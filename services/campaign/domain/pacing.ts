@@ -2,7 +2,7 @@
 import type { Campaign } from "./campaign.ts";
 
 /** Rows of one chunk at most. */
-export const CHUNK_ROWS_MAX = 500;
+const CHUNK_ROWS_MAX = 500;
 
 /**
  * Messages that may wait in messaging's queue: what the carriers take in this time, within the bounds. Few enough that

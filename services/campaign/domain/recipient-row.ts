@@ -28,7 +28,7 @@ export type CheckedRow = {
 };
 
 export const VARIABLES_MAX = 64;
-export const VALUE_CHARS_MAX = 1000;
+const VALUE_CHARS_MAX = 1000;
 const REFERENCE = /^[\x20-\x7e]{1,64}$/;
 /** How spreadsheets write long numbers: 2.34803E+12, also with a decimal comma. */
 const SCIENTIFIC = /^[+-]?\d+(?:[.,]\d+)?[eE][+-]?\d+$/;

@@ -67,7 +67,7 @@ const STAGES: Readonly<Record<RowStatus, number>> = {
 const TAKEN_BACK_MAX = 8;
 
 /** The row before it was fed. */
-export function waitingRow(row: Row): Row {
+function waitingRow(row: Row): Row {
   return { ...row, ...NO_MESSAGE, status: "waiting" };
 }
 

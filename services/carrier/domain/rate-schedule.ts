@@ -19,7 +19,7 @@ export const SPAN_MS = 1012;
 export const TOLERANCE_MS = 200;
 
 /** The share of the rate that even spacing uses. */
-export const AIM = 0.977;
+const AIM = 0.977;
 
 /** The interval between two permits at a rate, in microseconds. */
 export function intervalUs(ratePerSecond: number): number {

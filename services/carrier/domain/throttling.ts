@@ -1,4 +1,8 @@
-/** Which statuses are throttling, and what each is about at first sight. A connector may add and change them. */
+/**
+ * Which statuses are throttling, and whether each is first taken for a limit of the bind or of one number. A connector
+ * may add and change them. `outcome.ts` delays the message; `../app/refusal-evidence.ts` decides whether the bind
+ * slows down, and `adaptive-rate.ts` how much.
+ */
 import type { PartOutcome, ThrottleScope } from "./message.ts";
 
 /** A status of the carrier to its scope. */

@@ -1,7 +1,7 @@
 /**
  * Claims: priority class `single` before `bulk`, and round robin over tenants within each. Messages that a carrier
  * has put off come behind those not tried yet, and get a quarter of the places while both wait, so that neither kind
- * starves (ADR 109).
+ * starves (ADR 109). How long a claim lasts is `CLAIM_LEASE_MS` (`../config.ts`).
  *
  * In this process the claims of one connector run one after another. Between processes the guard of the write
  * decides, so a message is never claimed twice. Concurrent claims of several connectors share a command.

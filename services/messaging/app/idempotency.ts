@@ -216,7 +216,7 @@ function reused(): AppError {
 }
 
 /** True if two byte strings are equal. */
-export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
+function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0;
 }
 

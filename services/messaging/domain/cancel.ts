@@ -6,7 +6,7 @@ import { AppError } from "../../shared/core/errors.ts";
 import { type Decision, isCampaignMessage, type Message, moveTo, unchanged } from "./message.ts";
 
 /** True if the message can be cancelled now. */
-export function isCancellable(message: Message): boolean {
+function isCancellable(message: Message): boolean {
   if (message.status === "scheduled") return true;
   return message.status === "queued" && message.phase === "waiting";
 }

@@ -5,9 +5,9 @@
  * | outcome          | the message becomes                                                    |
  * | ---------------- | ---------------------------------------------------------------------- |
  * | accepted         | `sent`, charged the route's frozen price                               |
- * | refused          | waiting for the next route that is left, or `failed` when there is none      |
+ * | refused          | waiting for the next route that is left, or `failed` without one       |
  * | not_sent         | waiting again, in its old place; only a system error spends budget     |
- * | unknown          | unknown: never sent again, waits for proof (end: `timeouts.ts`)         |
+ * | unknown          | unknown: never sent again, waits for proof (end: `timeouts.ts`)        |
  * | partly_refused   | `sent`, then `undelivered` with `carrier_rejected`; the charge stays   |
  *
  * An unknown message with parts that were not submitted ends like `partly_refused` when a receipt proves the others.

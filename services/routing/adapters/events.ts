@@ -2,7 +2,7 @@ import type { NatsConnection } from "nats";
 import type { RouteTableNotifier } from "../app/ports.ts";
 
 /** NATS core subject: caches of the route table read it again. */
-export const INVALIDATE_ROUTING = "invalidate.routing";
+const INVALIDATE_ROUTING = "invalidate.routing";
 
 /**
  * Publishes changes as NATS core messages. After a lost message caches are out of date for one poll

@@ -70,8 +70,8 @@ export type ConnectorHealth = {
 };
 
 /** Share of failed submits from which a connector fails, and below which it has recovered. */
-export const FAILING_SHARE = 0.5;
-export const RECOVERED_SHARE = 0.2;
+const FAILING_SHARE = 0.5;
+const RECOVERED_SHARE = 0.2;
 const STRIKES = 2;
 /** Least responses for an evaluation: fewer may fail by chance. */
 const ANSWERS_MIN = 3;
@@ -86,7 +86,7 @@ const PROBE_MS = 5000;
 /** Longest wait of a probe for its first response. */
 const PROBE_MAX_MS = 60_000;
 /** Reports older than this do not count. */
-export const REPORT_FRESH_MS = 10_000;
+const REPORT_FRESH_MS = 10_000;
 
 /** The pause after which evaluations at this interval count as interrupted. */
 export function pauseMaxMs(intervalMs: number): number {

@@ -20,7 +20,7 @@ export interface TextSegments {
  * section 9.2.3.24) hold 160 septets or 70 code units; the six bytes of a concatenation header (section
  * 9.2.3.24.1) leave 153 or 67 to each segment of a longer one.
  */
-export const SEGMENT_ROOM = {
+const SEGMENT_ROOM = {
   gsm7: { single: 160, concatenated: 153 },
   ucs2: { single: 70, concatenated: 67 },
 } as const;

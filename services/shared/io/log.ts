@@ -51,7 +51,7 @@ export function createLogger(
 }
 
 /** The logged form of an error: name, text, code, stack and at most five levels of causes. */
-export function describeError(error: unknown, depth = 0): unknown {
+function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
   const described: Record<string, unknown> = { name: error.name, message: error.message };
   if ("code" in error) described.code = error.code;

@@ -4,7 +4,7 @@ import { type Config, oneOf, ratio, readConfig, type Schema, whole } from "./con
  * Trace settings that OpenTelemetry's specification defines and its SDK does not read itself. Durations are in
  * milliseconds. The exporter reads its endpoint and options from `OTEL_EXPORTER_OTLP_*` itself.
  */
-export const TRACING_SETTINGS = {
+const TRACING_SETTINGS = {
   OTEL_TRACES_SAMPLER: oneOf(
     [
       "always_on",

@@ -1,6 +1,6 @@
 /**
  * The route table, compiled once per version: selecting routes for a number then costs one map look-up in most
- * cases.
+ * cases. The price of a segment is the route's price for the longest prefix of the number.
  */
 
 /** The price of a segment for numbers with a prefix (digits without +). */

@@ -12,7 +12,7 @@ import {
 import { AppError, asAppError, ERRORS, type FieldError, isErrorCode } from "../core/errors.ts";
 
 /** `google.rpc.ErrorInfo.domain` of all our errors. */
-export const ERROR_DOMAIN = "sms";
+const ERROR_DOMAIN = "sms";
 
 type Detail = NonNullable<ConstructorParameters<typeof ConnectError>[3]>[number];
 

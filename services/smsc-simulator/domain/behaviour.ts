@@ -87,7 +87,7 @@ export interface Behaviour {
 }
 
 /** The behaviour without faults and without latency. */
-export function calmBehaviour(): Behaviour {
+function calmBehaviour(): Behaviour {
   return {
     latency_ms: 0,
     rate_per_second: 0,

@@ -53,7 +53,7 @@ export function failure(error: AppError, isJson: boolean): string {
 }
 
 /** Escapes control characters (ECMA-48) as JSON does: customers' texts may hold terminal commands. */
-export function visible(text: string): string {
+function visible(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters.
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
     const code = character.charCodeAt(0).toString(16).padStart(4, "0");

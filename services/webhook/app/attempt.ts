@@ -24,7 +24,7 @@ import type {
 } from "./ports.ts";
 
 /** `User-Agent` of webhook requests (`docs/contract.md#webhooks`). */
-export const USER_AGENT = "Service-Webhooks/1";
+const USER_AGENT = "Service-Webhooks/1";
 
 /** Dependencies of an attempt. */
 export type AttemptParts = {

@@ -81,14 +81,14 @@ export const SLOW_RESPONSE_MS = 1000;
  * A faster response, in milliseconds, does not widen a window by itself: the window suffices,
  * unless the waiting deliveries would take longer than `WINDOW_WAIT_MS`.
  */
-export const WINDOW_RESPONSE_MS = 25;
+const WINDOW_RESPONSE_MS = 25;
 const WINDOW_WAIT_MS = 100;
 
 /**
  * A response within `QUICK_RESPONSE_MS` arrives before a database write would end, so the endpoint
  * is quick, until a response takes longer than `QUICK_NO_MORE_MS`.
  */
-export const QUICK_RESPONSE_MS = 100;
+const QUICK_RESPONSE_MS = 100;
 const QUICK_NO_MORE_MS = 250;
 
 /** Endpoints cached as fast or slow; the least recently marked are evicted first. */

@@ -78,7 +78,7 @@ export const ENDPOINTS_MAX = 5;
 export const SECRET_OVERLAP_MS = 86_400_000;
 
 /** Secrets that sign at once, however often the owner rotates. */
-export const ACTIVE_SECRETS_MAX = 10;
+const ACTIVE_SECRETS_MAX = 10;
 
 /**
  * The enabled period of a new endpoint starts this long before its creation, in milliseconds: the

@@ -10,7 +10,7 @@ import { formatInstant } from "../../shared/core/rfc3339.ts";
 import type { CampaignView, MessageView, SenderIdView, WalletView } from "./domain-event.ts";
 
 /** Version of the payloads; it equals the version of the REST API. */
-export const API_VERSION = "v1";
+const API_VERSION = "v1";
 
 /** The outer members of every event's body. */
 export type Envelope = {
@@ -59,7 +59,7 @@ const CHARGE_STATES: Readonly<Record<MessageStatus, ChargeState>> = {
  * The charge state follows the message's status (`docs/contract.md#statuses`); the wallet follows
  * at settlement. A message without a hold has none.
  */
-export function chargeState(message: Pick<MessageView, "hasHold" | "status">): ChargeState {
+function chargeState(message: Pick<MessageView, "hasHold" | "status">): ChargeState {
   return message.hasHold ? CHARGE_STATES[message.status] : "none";
 }
 

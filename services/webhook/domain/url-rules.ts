@@ -14,7 +14,7 @@ export type Target = {
 };
 
 /** Longest URL, in characters. */
-export const URL_LENGTH_MAX = 2048;
+const URL_LENGTH_MAX = 2048;
 
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 const HOST_LENGTH_MAX = 253;

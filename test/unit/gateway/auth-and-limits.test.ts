@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { createAuthenticator } from "../../../gateway/auth/authenticate.ts";
 import { callerAddress, compileNetworks } from "../../../gateway/auth/caller-address.ts";
 import { createKeyLoader } from "../../../gateway/auth/key-loader.ts";
-import { createLoadLimiter } from "../../../gateway/load-shedding/limiter.ts";
+import { createLoadLimiter } from "../../../gateway/load-shedding/load-limiter.ts";
 import { requestCost } from "../../../gateway/rate-limit/request-cost.ts";
 import {
   type Bucket,

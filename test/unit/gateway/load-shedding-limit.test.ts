@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { nextLimit } from "../../../gateway/load-shedding/limit.ts";
+import { nextLimit } from "../../../gateway/load-shedding/adaptive-limit.ts";
 
 const BOUNDS = { requestsMin: 512, requestsMax: 2000, delayMaxMs: 500 };
 

@@ -1,5 +1,5 @@
 import { AppError } from "../../services/shared/core/errors.ts";
-import { nextLimit } from "./limit.ts";
+import { nextLimit } from "./adaptive-limit.ts";
 
 /** Admits requests up to an adaptive concurrency limit and refuses the rest at once. */
 export type LoadLimiter = {
@@ -28,7 +28,7 @@ const REQUESTS_MIN = 512;
 /**
  * Load shedding. Work beyond the capacity of the process must not queue, or every client gets a late response
  * instead of most getting one in time. Two signals are used: requests in progress against the limit
- * (`limit.ts`), and the smoothed lag of the event loop. A refusal is cheap (`fast-503.ts`), so the process
+ * (`adaptive-limit.ts`), and the smoothed lag of the event loop. A refusal is cheap (`fast-503.ts`), so the process
  * recovers while it refuses.
  */
 export function createLoadLimiter(options: {
