@@ -39,7 +39,7 @@ status: some-node ## each process with its readiness and memory
 logs: some-node ## [S=wallet] [F=1]: the end of the logs, or of one; F=1 follows
 	@$(NODE) deploy/dev/logs.ts "$(S)" "$(F)"
 
-demo: install ## sends one more message and follows it
+demo: install ## sends one more message and a small campaign, and follows them
 	@$(NODE) deploy/dev/demo.ts
 
 reset: some-node ## stops the stack and removes its data, keys and logs
@@ -99,6 +99,9 @@ bench-wallet: install ## durable holds per second on one hot wallet|test/load/be
 bench-webhook: install ## deliveries per second, and isolation between endpoints|test/load/bench-webhook.ts
 	@$(NODE) test/load/bench-webhook.ts
 
+bench-campaign: install ## a campaign of a million: CSV import, memory, reads, estimate|test/load/bench-campaign.ts
+	@$(NODE) test/load/bench-campaign.ts
+
 bench-fairness: install ## a tenant's single sends while another has 100,000 queued bulk messages|test/load/bench-fairness.ts
 	@$(NODE) test/load/bench-fairness.ts
 
@@ -139,5 +142,5 @@ fuzz: install ## [SECONDS=60] [SEED=…] [TARGET=http]: random input for the par
 	@$(NODE) test/fuzz/fuzz.ts
 
 .PHONY: help install some-node up down restart status logs demo reset check test test-slow bench bench-peers bench-steady bench-rpc \
-  bench-text bench-smpp bench-wallet bench-webhook bench-list bench-fairness bench-connector-rate \
+  bench-text bench-smpp bench-wallet bench-webhook bench-campaign bench-list bench-fairness bench-connector-rate \
   bench-memory bench-overload bench-attacks bench-request-cost bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz release

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { pathToFileURL } from "node:url";
+import { call, get, say } from "./demo-calls.ts";
+import { runCampaignDemo } from "./demo-campaign.ts";
 import { readJson } from "./json-file.ts";
 import { layoutOf } from "./paths.ts";
 import { pollUntil } from "./poll.ts";
@@ -53,6 +55,10 @@ export async function runDemo(stack: StackFile): Promise<void> {
     say(`  webhook    ${status.padEnd(10)} ${event.received_at}  ${signature}`);
     if (!event.verified) throw new StackError("the webhook's signature is not right");
   }
+}
+
+/** Prints the commands to try next. */
+export function sayNext(): void {
   say("\nnext: make status · make logs S=messaging · make demo · npx smsctl --help · make test");
 }
 
@@ -113,10 +119,6 @@ function units(amount: string): bigint {
   return BigInt(amount.replace(".", ""));
 }
 
-function get<T>(stack: StackFile, path: string): Promise<T> {
-  return call<T>(stack, path, {});
-}
-
 function post(stack: StackFile, body: unknown): Promise<Message> {
   return call<Message>(stack, "/v1/sms/messages", {
     method: "POST",
@@ -125,43 +127,12 @@ function post(stack: StackFile, body: unknown): Promise<Message> {
   });
 }
 
-/** Calls once and retries on 503: docs/contract.md#errors. */
-async function call<T>(stack: StackFile, path: string, init: RequestInit): Promise<T> {
-  const headers = { ...init.headers, authorization: `Bearer ${stack.api_key}` };
-  let answer = "";
-  const done = await pollUntil<{ data: T }>(
-    async () => {
-      const signal = AbortSignal.timeout(10_000);
-      const response = await fetch(stack.gateway + path, { ...init, headers, signal }).catch(
-        (error: unknown) => {
-          throw new StackError(`the gateway at ${stack.gateway} does not answer: ${String(error)}`);
-        },
-      );
-      const text = await response.text();
-      answer = `${response.status}: ${text}`;
-      if (response.ok) return JSON.parse(text) as { data: T };
-      if (response.status !== 503) throw refused();
-      return undefined;
-    },
-    WAIT_MS,
-    250,
-  );
-  if (done === undefined) throw refused();
-  return done.data;
-
-  function refused(): StackError {
-    return new StackError(`${init.method ?? "GET"} ${path} was answered ${answer}`);
-  }
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
-
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   await runCommand(async () => {
     const stack = readJson<StackFile>(layoutOf().stackFile);
     if (stack === undefined) throw new StackError("there is no stack yet: make up");
     await runDemo(stack);
+    await runCampaignDemo(stack);
+    sayNext();
   });
 }
