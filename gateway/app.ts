@@ -89,6 +89,8 @@ function outermost(parts: AppParts, table: OperationTable): Middleware {
         throw new AppError("bad_request", "A request names its host once.");
       }
       await next();
+      // A page does not read the body of its request. Node would read an endless one to its end.
+      if (context.body && mustDrain(context.res, false)) respondAndDrain(context);
     } catch (thrown) {
       code = respondWithError(parts, context, thrown);
     } finally {

@@ -217,7 +217,7 @@ const recover: Handler = async ({ webhooks }, request) => {
 const TEST: Omit<OperationDoc, "tag"> = {
   id: "sendWebhookTest",
   summary: "Send a test event",
-  description: "Sends a webhook.test event to this endpoint, whatever it subscribes to.",
+  description: "Sends a webhook.test event to this endpoint, subscribed to it or not.",
   params: ENDPOINT_PARAM,
   body: { schema: EMPTY_BODY, isRequired: false, example: {} },
   takesIdempotencyKey: true,

@@ -96,7 +96,7 @@ export function createInflightSends(peers: InflightPeers, clock: Clock): Infligh
         isOld || peers.ended(tenantId, beforeMs, WAIT_MAX_MS),
       ]);
       if (areEnded.every(Boolean)) return;
-      const message = "Sends that fall into this window are under way; ask again shortly.";
+      const message = "Sends of this time range are still in progress; try again shortly.";
       throw new AppError("service_unavailable", message, { retryAfterMs: 1000 });
     },
   };

@@ -193,6 +193,24 @@ describe("REST: bodies above 64 KiB", function () {
     }
   });
 
+  it("of requests for pages are not read to their end", async () => {
+    const { port } = await open();
+    const begun = "GET /docs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const page = await exchange(port, (send) => send(`${begun}${chunk(MIB)}0\r\n\r\n`), {
+      count: 1,
+    });
+    expect(page.answers[0]?.status).to.equal(200);
+    const chunks = "1\r\n \r\n".repeat(10_000);
+    const { ended } = await exchange(port, async (send) => {
+      send(begun);
+      for (let at = 0; at < 100; at += 1) {
+        send(chunks);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    });
+    expect(ended).to.equal(true);
+  });
+
   it("in tiny chunks are read, slowly, and leave the loop to others", async () => {
     const { port } = await open({ bodyTimeoutMs: 15_000 });
     const tiny = "1\r\n \r\n".repeat(100_000);
