@@ -9,7 +9,13 @@ import { newId } from "../services/shared/core/ids.ts";
 import type { Logger } from "../services/shared/core/logger.ts";
 import { traceFields } from "../services/shared/io/tracing.ts";
 import { runInCall } from "../services/shared/rpc/call-context.ts";
-import { type AdmissionParts, admit, charge, identify } from "./auth/admission.ts";
+import {
+  type AdmissionParts,
+  admit,
+  charge,
+  identify,
+  removeRateLimitHeaders,
+} from "./auth/admission.ts";
 import { announcesBody, type BodyLimits, isCsv, readBody } from "./http/body.ts";
 import type { Cors } from "./http/cors.ts";
 import { mustDrain, respondAndDrain } from "./http/drain-request.ts";
@@ -47,6 +53,9 @@ export type AppParts = AdmissionParts & {
   readonly responses: ResponseBudget;
   readonly onFinish: (request: FinishedRequest) => void;
 };
+
+/** Statuses that are documented without RateLimit headers. A large body may have paid before it gets one of them. */
+const BEFORE_LIMIT: ReadonlySet<number> = new Set([401, 408, 413]);
 
 const NO_TRACE: Readonly<Record<string, string>> = {};
 
@@ -143,6 +152,7 @@ function respondWithError(parts: AppParts, context: Context, thrown: unknown): s
     if (operation?.isDeprecated === true) context.set(deprecationHeaders(parts.docsUrl));
   }
   const problem = toProblem(error, state.requestId, parts.docsUrl);
+  if (BEFORE_LIMIT.has(problem.status)) removeRateLimitHeaders(context);
   respondWithProblem(context, problem, problemHeaders(error));
   const isTooSlow = error.code === "request_timeout" || state.bodyReservation?.isEvicted() === true;
   if (mustDrain(context.res, isTooSlow)) respondAndDrain(context);

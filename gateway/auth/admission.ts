@@ -62,6 +62,11 @@ export async function charge(
   state.paidTokens += cost;
 }
 
+/** Removes the headers that `charge` has set. */
+export function removeRateLimitHeaders({ res }: Context): void {
+  for (const name of ["Limit", "Remaining", "Reset"]) res.removeHeader(`RateLimit-${name}`);
+}
+
 /** Admits a request whose body is complete: 401, 403 `ip_not_allowed`, 429. */
 export async function admit(parts: AdmissionParts, context: Context): Promise<Caller> {
   const caller = await identify(parts, context);

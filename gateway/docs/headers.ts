@@ -16,7 +16,8 @@ export const HEADERS = {
     schema: { type: "integer", minimum: 1 },
   },
   "RateLimit-Remaining": {
-    description: "Whole requests left in the bucket.",
+    description:
+      "Whole tokens left in the bucket. A request takes one for each started 128 KiB of its body.",
     required: true,
     schema: { type: "integer", minimum: 0 },
   },

@@ -126,6 +126,19 @@ describe("REST: bodies above 64 KiB", function () {
     expect(costs).to.deep.equal([1, 7]);
   });
 
+  it("in chunks beyond 4 MiB get 413 without RateLimit headers, although they have paid", async () => {
+    const { rateLimiter, costs } = countingLimiter();
+    const { port } = await open({ rateLimiter });
+    const { answers } = await exchange(
+      port,
+      (send) => send(head(API_KEY, "Transfer-Encoding: chunked") + chunk(MIB) + chunk(4 * MIB)),
+      { count: 1 },
+    );
+    expect(answers[0]?.head).to.match(/^HTTP\/1.1 413 /);
+    expect(answers[0]?.head).to.not.match(/ratelimit/i);
+    expect(costs).to.deep.equal([1]);
+  });
+
   it("never cost more than the burst, so a full bucket admits the largest", async () => {
     const { rateLimiter, costs } = countingLimiter();
     await open({ rateLimiter, caller: { burst: 5 } });
