@@ -7,7 +7,7 @@ import { type Event, EventSchema } from "../../../proto/gen/sms/v1/events_pb.js"
 import { type Message, MessageSource } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { newId } from "../../shared/core/ids.ts";
 import { MESSAGE_STATUSES, type MessageStatus } from "../../shared/core/message-status.ts";
-import { ACK, type Delivered, type Verdict } from "../../shared/io/consumer.ts";
+import { ACK, type Acknowledgement, type Delivered } from "../../shared/io/consumer.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import type { CampaignMessageChange, FollowMessages } from "../app/follow-messages.ts";
 import type { Transition } from "../domain/campaign.ts";
@@ -22,19 +22,19 @@ const CAMPAIGN_MARK = Buffer.from("cmp_");
 
 /** Handles a batch of the consumer. It throws, and the whole batch is repeated, when the database is away. */
 export function createMessageHandler(follow: FollowMessages) {
-  return async (items: readonly Delivered[]): Promise<readonly Verdict[]> => {
-    const verdicts: Verdict[] = [];
+  return async (items: readonly Delivered[]): Promise<readonly Acknowledgement[]> => {
+    const acknowledgements: Acknowledgement[] = [];
     const changes: CampaignMessageChange[] = [];
     for (const { data } of items) {
       const read = readItem(data);
-      if (typeof read === "string") verdicts.push({ kind: "dead", reason: read });
+      if (typeof read === "string") acknowledgements.push({ kind: "dead", reason: read });
       else {
-        verdicts.push(ACK);
+        acknowledgements.push(ACK);
         if (read !== undefined) changes.push(read);
       }
     }
     await follow(changes);
-    return verdicts;
+    return acknowledgements;
   };
 }
 

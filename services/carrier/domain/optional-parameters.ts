@@ -1,11 +1,11 @@
 /**
  * Decides whether submits carry optional parameters (SMPP 3.4 section 5.3). With the setting `auto` a link uses them
- * when the bind answer has sc_interface_version 0x34 or more (section 3.4), and stops when the carrier dislikes them:
+ * when the bind answer has sc_interface_version 0x34 or more (section 3.4), and stops when the carrier refuses them:
  *
  * - `unproven`: no submit with parameters was accepted yet.
  * - `proven`: one was. Refusals are about messages now.
- * - `suspected`: one was refused for an unclear reason, or the link closed on it. Submits go without. An accepted one
- *   stops the parameters; a refused one clears them, and after `TRIALS_MAX` of these they are `proven`.
+ * - `suspected`: one was refused for an unclear reason, or the link closed on it. Submits go without parameters. If one
+ *   is accepted, the state becomes `stopped`; if it is refused, `unproven`, and after `TRIALS_MAX` of these `proven`.
  * - `stopped`: the carrier refused the parameters. It stays so while the connector's settings stay.
  */
 import { STATUS } from "../../shared/smpp/statuses.ts";

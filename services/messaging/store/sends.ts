@@ -111,9 +111,9 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
       const refusals = new Map<number, Refusal>();
       let open = items.map((item, at) => ({ item, at }));
       const admitAll = async () => {
-        const verdicts = await admit();
+        const results = await admit();
         for (const { at } of open) {
-          const refusal = verdicts[at];
+          const refusal = results[at];
           if (refusal !== undefined) refusals.set(at, refusal);
         }
         // The error aborts the transaction; the loop writes again without the refused items.
@@ -133,9 +133,9 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
         }
       }
       // A duplicate may be found before `admit` resolves; its result waits for that.
-      const verdicts = duplicates.size === 0 ? [] : await admit();
+      const results = duplicates.size === 0 ? [] : await admit();
       return items.map((_, at) =>
-        duplicates.has(at) ? (verdicts[at] ?? "duplicate") : refusals.get(at),
+        duplicates.has(at) ? (results[at] ?? "duplicate") : refusals.get(at),
       );
     },
     findByKeys,

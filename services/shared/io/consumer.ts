@@ -2,7 +2,7 @@
  * A durable pull consumer that delivers batches. It is created when missing, created again when lost, and
  * survives restarts of the broker: it retries any failure with backoff for ever.
  *
- * The handler returns one verdict per item:
+ * The handler returns one acknowledgement for each item:
  * - `ack`: the effect of the item is durable.
  * - `retry`: deliver the item again after a while.
  * - `dead`: the item can never be handled; it is written to `dead_letters`, then acknowledged.
@@ -22,13 +22,13 @@ import { openBatchSpan } from "./batch-span.ts";
 import { EVENT_STREAM, isMissing, type Nats } from "./nats.ts";
 
 /** The handler's decision about one item. */
-export type Verdict =
+export type Acknowledgement =
   | { readonly kind: "ack" }
   | { readonly kind: "retry"; readonly afterMs: number }
   | { readonly kind: "dead"; readonly reason: string };
 
-/** The verdict for a handled item. */
-export const ACK: Verdict = { kind: "ack" };
+/** The acknowledgement for a handled item. */
+export const ACK: Acknowledgement = { kind: "ack" };
 
 /** One item of the stream. */
 export type Delivered = {
@@ -61,7 +61,7 @@ export type ConsumerOptions = {
    */
   readonly minIntervalMs: number;
   readonly log: Logger;
-  readonly handle: (items: readonly Delivered[]) => Promise<readonly Verdict[]>;
+  readonly handle: (items: readonly Delivered[]) => Promise<readonly Acknowledgement[]>;
   /** Awaited before each request for a batch. */
   readonly beforeTaking?: () => Promise<void>;
   readonly stream?: string;
@@ -162,7 +162,7 @@ async function timeAfter(manager: JetStreamManager, stream: string, seq: number)
 
 /**
  * Fetches one batch (waits at most 1 s for its first item), handles it, and acknowledges each item by its
- * verdict; returns the number of items.
+ * acknowledgement; returns the number of items.
  */
 async function takeBatch(
   consumer: Consumer,
@@ -174,7 +174,7 @@ async function takeBatch(
   const messages = await fetchBatch(consumer, options, stream, signal);
   if (messages.length === 0) return 0;
   interval.start();
-  let verdicts: readonly Verdict[];
+  let acknowledgements: readonly Acknowledgement[];
   const span = openBatchSpan(options.durable, stream, messages);
   // Keep the batch ours while an outage delays it: without this the server would redeliver it.
   const heartbeat = setInterval(() => {
@@ -182,7 +182,7 @@ async function takeBatch(
     for (const message of messages) message.working();
   }, options.ackWaitMs / 2);
   try {
-    verdicts = await options.handle(
+    acknowledgements = await options.handle(
       messages.map((message) => ({
         subject: message.subject,
         data: message.data,
@@ -197,10 +197,10 @@ async function takeBatch(
   } finally {
     clearInterval(heartbeat);
   }
-  await buryDead(options, messages, verdicts);
+  await buryDead(options, messages, acknowledgements);
   messages.forEach((message, at) => {
-    const verdict = verdicts[at];
-    if (verdict?.kind === "retry") message.nak(verdict.afterMs);
+    const acknowledgement = acknowledgements[at];
+    if (acknowledgement?.kind === "retry") message.nak(acknowledgement.afterMs);
     else message.ack();
   });
   return messages.length;
@@ -229,18 +229,18 @@ async function fetchBatch(
 async function buryDead(
   options: ConsumerOptions,
   messages: readonly JsMsg[],
-  verdicts: readonly Verdict[],
+  acknowledgements: readonly Acknowledgement[],
 ): Promise<void> {
   const dead = messages.flatMap((message, at) => {
-    const verdict = verdicts[at];
-    if (verdict?.kind !== "dead") return [];
+    const acknowledgement = acknowledgements[at];
+    if (acknowledgement?.kind !== "dead") return [];
     return [
       {
         _id: ulid() as never,
         durable: options.durable,
         subject: message.subject,
         data: Buffer.from(message.data),
-        reason: verdict.reason,
+        reason: acknowledgement.reason,
         created_at: new Date(),
       },
     ];

@@ -5,7 +5,7 @@
 import type { Binary, Collection, Db, Filter } from "mongodb";
 import { isUlid } from "../core/ids.ts";
 import { checkCursor, pageLimit } from "../core/limits.ts";
-import type { Delivered, Verdict } from "./consumer.ts";
+import type { Acknowledgement, Delivered } from "./consumer.ts";
 import type { CollectionShape } from "./migration.ts";
 import { guardMongo } from "./mongo-errors.ts";
 
@@ -52,7 +52,7 @@ const LIMIT_MAX = 1000;
 /** Opens the dead letters of a database; `handle` is the consumer's handler. */
 export function createDeadLetters(
   db: Db,
-  handle: (items: readonly Delivered[]) => Promise<readonly Verdict[]>,
+  handle: (items: readonly Delivered[]) => Promise<readonly Acknowledgement[]>,
 ): DeadLetters {
   const collection: Collection<DeadLetterDocument> = db.collection("dead_letters");
 
@@ -63,8 +63,10 @@ export function createDeadLetters(
 
   async function handleAgain(letters: readonly DeadLetter[]): Promise<number> {
     // Each was delivered before: a part of its effect may be done.
-    const verdicts = await handle(letters.map((letter) => ({ ...letter, deliveries: 2 })));
-    const handled = letters.filter((_, at) => verdicts[at]?.kind === "ack").map(({ id }) => id);
+    const acknowledgements = await handle(letters.map((letter) => ({ ...letter, deliveries: 2 })));
+    const handled = letters
+      .filter((_, at) => acknowledgements[at]?.kind === "ack")
+      .map(({ id }) => id);
     await guardMongo(collection.deleteMany({ _id: { $in: handled } }));
     return handled.length;
   }

@@ -15,7 +15,7 @@ const DETAILS_HEADER = "grpc-status-details-bin";
  */
 const DETAILS_BYTES_MAX = 5 * 1024;
 const TEXT_LENGTH_MAX = 1024;
-/** Percent-encoding makes up to nine bytes of a character: a text that becomes too long is cut. */
+/** Longer texts are cut. Percent-encoding turns one character into up to nine bytes. */
 const TEXT_BYTES_MAX = 2304;
 
 /** Encodes an error as trailers; keeps trailers that the handler set. */

@@ -13,7 +13,7 @@ import {
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
-import { ACK, type Delivered, type Verdict } from "../../shared/io/consumer.ts";
+import { ACK, type Acknowledgement, type Delivered } from "../../shared/io/consumer.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import type {
   SettleMessages,
@@ -84,18 +84,18 @@ export function requiredSettlement(message: Charged): RequiredSettlement {
 export function createSettleHandler(parts: {
   readonly settleMessages: SettleMessages;
   readonly log: Logger;
-}): (items: readonly Delivered[]) => Promise<readonly Verdict[]> {
+}): (items: readonly Delivered[]) => Promise<readonly Acknowledgement[]> {
   return async (items) => {
     const required = items.map(readItem);
     const requests = required.flatMap((one) => (one.kind === "settle" ? [one.request] : []));
     const results = requests.length === 0 ? [] : await parts.settleMessages(requests);
     let next = 0;
-    return required.map((one, at): Verdict => {
+    return required.map((one, at): Acknowledgement => {
       if (one.kind === "none") return ACK;
       if (one.kind === "invalid") return { kind: "dead", reason: one.reason };
       const result = results[next];
       next += 1;
-      return toVerdict(one.request, result, items[at]?.deliveries ?? 1, parts.log);
+      return toAcknowledgement(one.request, result, items[at]?.deliveries ?? 1, parts.log);
     });
   };
 }
@@ -119,12 +119,12 @@ function toCharged(message: Message): Charged {
   return message.amount === undefined ? charged : { ...charged, amount: message.amount };
 }
 
-function toVerdict(
+function toAcknowledgement(
   request: SettlementRequest,
   result: SettlementResult | undefined,
   deliveries: number,
   log: Logger,
-): Verdict {
+): Acknowledgement {
   switch (result?.kind) {
     case "settled":
       return ACK;

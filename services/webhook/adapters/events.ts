@@ -2,7 +2,7 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { EventSchema } from "../../../proto/gen/sms/v1/events_pb.js";
 import { isId } from "../../shared/core/ids.ts";
-import { ACK, type Delivered, type Verdict } from "../../shared/io/consumer.ts";
+import { ACK, type Acknowledgement, type Delivered } from "../../shared/io/consumer.ts";
 import { recordedTrace } from "../../shared/io/tracing.ts";
 import type { Item } from "../app/deliver-events.ts";
 import { UndeliverableError } from "../app/ports.ts";
@@ -33,7 +33,7 @@ const NEWER_WAITING_MAX = 500;
 export type Deliver = (items: readonly Item[]) => Promise<readonly (Error | undefined)[]>;
 
 /** Handles a batch of events: one acknowledgement each. */
-export type EventHandler = (items: readonly Delivered[]) => Promise<readonly Verdict[]>;
+export type EventHandler = (items: readonly Delivered[]) => Promise<readonly Acknowledgement[]>;
 
 /**
  * An unreadable event becomes a dead letter at once. An event of a newer version is retried for an
@@ -49,7 +49,7 @@ export function createEventHandler(deliver: Deliver): EventHandler {
         isRepeated: (items[at]?.deliveries ?? 1) > 1,
       })),
     );
-    return items.map(({ deliveries }, at): Verdict => {
+    return items.map(({ deliveries }, at): Acknowledgement => {
       const events = read[at];
       const fault = events instanceof Error ? events : faults[at];
       if (fault === undefined) return ACK;
@@ -58,8 +58,12 @@ export function createEventHandler(deliver: Deliver): EventHandler {
   };
 }
 
-function toAcknowledgement(fault: Error, deliveries: number, mayWait: () => boolean): Verdict {
-  const dead: Verdict = { kind: "dead", reason: fault.message };
+function toAcknowledgement(
+  fault: Error,
+  deliveries: number,
+  mayWait: () => boolean,
+): Acknowledgement {
+  const dead: Acknowledgement = { kind: "dead", reason: fault.message };
   if (fault instanceof NewerEventError) {
     if (deliveries >= NEWER_DELIVERIES_MAX || !mayWait()) return dead;
     return { kind: "retry", afterMs: NEWER_RETRY_AFTER_MS };

@@ -1,4 +1,4 @@
-/** Sends that cost more than any account can have are refused for want of money, and each alone. */
+/** A send that costs more than any balance is refused with `insufficient_balance`; concurrent sends are accepted. */
 import { expect } from "chai";
 import { AMOUNT_MAX, formatAmount, INT64_MAX } from "../../../services/shared/core/money.ts";
 import { toAppError } from "../../../services/shared/rpc/error-status.ts";

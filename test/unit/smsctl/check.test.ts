@@ -12,7 +12,7 @@ import { CHECK_COMMAND } from "../../../services/smsctl/commands/check.ts";
 import { checkOf, errorOf, type Fakes, refuse, run } from "../../support/smsctl-fakes.ts";
 
 describe("smsctl check", () => {
-  /** Messages that look late at first and good when looked at again; more than are compared. */
+  /** A message that is sent and not settled yet. A second look finds the settlement. */
   const late = (at: number): Charge =>
     create(ChargeSchema, {
       tenantId: "ten_1",
