@@ -21,7 +21,7 @@ import { createLogger } from "./io/log.ts";
 import { createMetrics } from "./io/metrics.ts";
 import { natsOptions } from "./io/nats-options.ts";
 import { type OpsHandler, startOpsServer } from "./io/ops-server.ts";
-import { rpcMetrics, strangerMetrics } from "./io/rpc-metrics.ts";
+import { rpcMetrics, unauthenticatedMetrics } from "./io/rpc-metrics.ts";
 import type { ServiceContext, ServiceModule } from "./io/service-context.ts";
 import { rpcTlsFilesOf, TLS_SERVERS, tlsFilesOf } from "./io/tls-files.ts";
 import { traceFields, useTracer } from "./io/tracing.ts";
@@ -184,13 +184,13 @@ async function startAll(
   isComplete = true;
 
   if (routes.length === 0) return;
-  const onStrangerLimit = strangerMetrics(metrics);
+  const onUnauthenticatedLimit = unauthenticatedMetrics(metrics);
   const server = createRpcServer({
     routes: serveAll,
     auth,
     log,
     onCall,
-    onStrangerLimit,
+    onUnauthenticatedLimit,
     maxInFlight: config.RPC_IN_FLIGHT_MAX,
     maxConnectionAgeMs: config.RPC_CONNECTION_AGE_MS,
     tls: rpcTlsFilesOf(config),
@@ -200,7 +200,7 @@ async function startAll(
       routes: () => {},
       health: server.health,
       log,
-      onStrangerLimit,
+      onUnauthenticatedLimit,
     });
     await probed.listen(config.GRPC_HOST, config.GRPC_HEALTH_PORT);
     lifecycle.onClose("health port", async () => void (await probed.drain(0)));

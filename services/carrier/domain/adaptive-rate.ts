@@ -5,8 +5,8 @@
  * nothing any more. Each refusal lowers it by 1.8 %. Each accept raises it so that it stays the same when one submit
  * in twenty is refused: then the carrier's capacity is used and few submits are refused.
  *
- * A run of refusals without an accept is either a carrier that accepts nothing or a row of numbers that it refuses.
- * The first refusals of a run cost little, so that a row of forty numbers passes within a second. Each further one
+ * A run of refusals without an accept is either a carrier that accepts nothing or a series of numbers that it refuses.
+ * The first refusals of a run cost little, so that a series of forty numbers passes within a second. Each further one
  * costs more, down to one submit per second. After a run, accepts raise the limit by half each, up to the geometric
  * mean of the rates before and after the run.
  */

@@ -24,10 +24,10 @@ export function rpcMetrics(registry: Registry): (call: FinishedCall) => void {
   };
 }
 
-/** Counts how often a limit of callers without a valid token was reached (`rpc/stranger-limits.ts`). */
-export function strangerMetrics(registry: Registry): (limit: string) => void {
+/** Counts how often a limit of callers without a valid token was reached (`rpc/unauthenticated-connections.ts`). */
+export function unauthenticatedMetrics(registry: Registry): (limit: string) => void {
   const limits = new Counter({
-    name: "rpc_stranger_limits_total",
+    name: "rpc_unauthenticated_limits_total",
     help: "Streams and connections ended because a caller without a valid token reached a limit.",
     labelNames: ["limit"],
     registers: [registry],

@@ -22,13 +22,13 @@ import { DEFAULT_MESSAGE_BYTES, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./l
 import { createReflection } from "./reflection.ts";
 import { collectRoutes, type Route, type Routes } from "./routes.ts";
 import { type CallHost, ServerCall } from "./server-call.ts";
-import {
-  createStrangerGuard,
-  STRANGER_MESSAGE_BYTES,
-  type StrangerGuard,
-  type StrangerLimit,
-} from "./stranger-limits.ts";
 import { type RpcTlsFiles, serverCredentialsFrom } from "./tls-files.ts";
+import {
+  createUnauthenticatedGuard,
+  UNAUTHENTICATED_MESSAGE_BYTES,
+  type UnauthenticatedGuard,
+  type UnauthenticatedLimit,
+} from "./unauthenticated-connections.ts";
 
 /** PEM files' contents; with `ca`, clients must show a certificate signed by it (mutual TLS). */
 export type RpcServerTls = { readonly cert: Buffer; readonly key: Buffer; readonly ca?: Buffer };
@@ -55,9 +55,9 @@ export type RpcServerOptions = {
   readonly onCall?: ((report: CallReport) => void) | undefined;
   readonly log?: RpcLog | undefined;
   /** A limit of callers without a valid token was reached. */
-  readonly onStrangerLimit?: ((limit: StrangerLimit) => void) | undefined;
+  readonly onUnauthenticatedLimit?: ((limit: UnauthenticatedLimit) => void) | undefined;
   /** The time until the request of such a caller has arrived whole. 10 s. */
-  readonly strangerArrivalMs?: number;
+  readonly unauthenticatedArrivalMs?: number;
   /** Another server's health, for a port that serves nothing else. */
   readonly health?: HealthControl | undefined;
 };
@@ -84,15 +84,16 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const health = options.health ?? createHealth(services.map(({ typeName }) => typeName));
   const routes = new Map([...own, ...standardRoutes(services, health)]);
   const host = createHost(options);
-  const strangers = createStrangerGuard({
+  const unauthenticated = createUnauthenticatedGuard({
     // A server without callers trusts everyone, unless it serves only what is open.
     isKnown: ({ authorization }, session) =>
       options.auth?.isKnown(authorization, () => peerName(session.socket)) ?? own.size > 0,
-    onLimit: options.onStrangerLimit,
-    arrivalMs: options.strangerArrivalMs,
+    onLimit: options.onUnauthenticatedLimit,
+    arrivalMs: options.unauthenticatedArrivalMs,
   });
   const direct: ServerInterceptor = ({ path }, call) => {
-    if (strangers.isStranger(sessionOf(call))) limitReceived(call, STRANGER_MESSAGE_BYTES);
+    if (unauthenticated.isUnauthenticated(sessionOf(call)))
+      limitReceived(call, UNAUTHENTICATED_MESSAGE_BYTES);
     const route = routes.get(path);
     // Only registered paths get here; see `register` below.
     if (route === undefined) throw new Error(`no route for ${path}`);
@@ -114,7 +115,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
           for (const http2Server of listenersOf(server)) {
             http2Server.prependListener("stream", (_, headers) => shortenDeadline(headers));
             http2Server.prependListener("session", answerPingsWhenClosing);
-            strangers.watch(http2Server);
+            unauthenticated.watch(http2Server);
           }
           resolve(bound);
         });
@@ -122,7 +123,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     },
     drain(limitMs = 10_000) {
       health.stop();
-      draining ??= shutDown(server, host, strangers, limitMs);
+      draining ??= shutDown(server, host, unauthenticated, limitMs);
       return draining;
     },
     health,
@@ -135,7 +136,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
 function shutDown(
   server: Server,
   host: CallHost,
-  strangers: StrangerGuard,
+  unauthenticated: UnauthenticatedGuard,
   limitMs: number,
 ): Promise<{ forced: boolean }> {
   return new Promise((resolve) => {
@@ -146,7 +147,7 @@ function shutDown(
       // Wait for one event-loop tick, so that the statuses are sent before the connections break.
       setImmediate(() => {
         server.forceShutdown();
-        strangers.end("all");
+        unauthenticated.end("all");
       });
     }, limitMs);
     void sendGoaway(server).then(() => {
@@ -154,7 +155,7 @@ function shutDown(
         clearTimeout(timer);
         resolve({ forced });
       });
-      strangers.end("idle");
+      unauthenticated.end("idle");
     });
   });
 }

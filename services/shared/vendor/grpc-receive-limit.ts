@@ -4,7 +4,7 @@
  * KiB, and the limit must apply before a message is buffered.
  * Upstream: no issue known.
  * Tried with: @grpc/grpc-js 1.14.7 (`BaseServerInterceptingCall`).
- * Tests: `test/integration/rpc/strangers.test.ts`.
+ * Tests: `test/integration/rpc/unauthenticated-connections.test.ts`.
  */
 import type { Http2Session, Http2Stream } from "node:http2";
 import type { ServerInterceptingCallInterface } from "@grpc/grpc-js";

@@ -1,12 +1,12 @@
 /**
- * Limits of connections on which no call has shown a valid token or certificate yet ("strangers"). Health and
- * reflection are open to them, and anyone who reaches the port can open connections.
+ * Limits of connections on which no call has shown a valid token or certificate yet. Health and reflection are open to
+ * them, and anyone who reaches the port can open connections.
  *
  * - unknown: the connection was opened. The limits below apply to it.
  * - trusted: a call on it was authenticated, by its headers alone. No limit applies any more.
  *
- * The oldest stranger makes room for the newest: a probe or a caller needs milliseconds, so idle connections and
- * streams of an attacker leave first and never keep a probe out.
+ * The oldest of these connections is closed for the newest: a probe or a caller needs milliseconds, so idle
+ * connections and streams of an attacker are closed first and never keep a probe out.
  */
 import type { Http2Session, Http2Stream, IncomingHttpHeaders } from "node:http2";
 import { constants, type Http2Server } from "node:http2";
@@ -15,10 +15,10 @@ import { createBoundedMap } from "../flow/bounded-map.ts";
 import { startDeadlineTimer } from "../flow/deadline-timer.ts";
 import { createTokenBucket, type TokenBucket } from "../flow/token-bucket.ts";
 
-/** The largest message of a stranger, in bytes. A health check or a reflection query has a few hundred. */
-export const STRANGER_MESSAGE_BYTES = 4096;
+/** The largest message without authentication, in bytes. A health check or a reflection query has a few hundred. */
+export const UNAUTHENTICATED_MESSAGE_BYTES = 4096;
 
-/** The time until a stranger's request has arrived whole, in milliseconds. */
+/** The time until a request without authentication has arrived whole, in milliseconds. */
 const ARRIVAL_MS = 10_000;
 
 /** Connections without an authenticated call; an idle one takes about 30 KiB. */
@@ -37,30 +37,30 @@ const CALLS_PER_SECOND = 100;
 const RESET_COST = 10;
 
 /** The limit that was reached; a metric's label. */
-export type StrangerLimit = "connections" | "streams" | "calls" | "arrival";
+export type UnauthenticatedLimit = "connections" | "streams" | "calls" | "arrival";
 
 /** The guard of one server's listeners. */
-export type StrangerGuard = {
+export type UnauthenticatedGuard = {
   /** Decides about the listener's streams before its present listeners see them. */
   watch(listener: Http2Server): void;
-  isStranger(session: Http2Session | undefined): boolean;
+  isUnauthenticated(session: Http2Session | undefined): boolean;
   /**
-   * Ends strangers' connections, all or those without an open stream, because the server stops. A client that has
-   * sent nothing yet would otherwise keep the server from closing.
+   * Closes these connections, all or those without an open stream, because the server stops. A client that has sent
+   * nothing yet would otherwise keep the server from closing.
    */
   end(which: "idle" | "all"): void;
 };
 
-type Stranger = { readonly budget: TokenBucket; readonly streams: Set<Http2Stream> };
+type Connection = { readonly budget: TokenBucket; readonly streams: Set<Http2Stream> };
 
 /** Creates a guard; `isKnown` judges a call by its headers. */
-export function createStrangerGuard(options: {
+export function createUnauthenticatedGuard(options: {
   readonly isKnown: (headers: IncomingHttpHeaders, session: Http2Session) => boolean;
-  readonly onLimit?: ((limit: StrangerLimit) => void) | undefined;
+  readonly onLimit?: ((limit: UnauthenticatedLimit) => void) | undefined;
   readonly arrivalMs?: number | undefined;
-}): StrangerGuard {
+}): UnauthenticatedGuard {
   const { isKnown, onLimit, arrivalMs = ARRIVAL_MS } = options;
-  const strangers = new Map<Http2Session, Stranger>();
+  const unauthenticated = new Map<Http2Session, Connection>();
   const sockets = createBoundedMap<string, Socket>(CONNECTIONS_MAX, (oldest) => {
     onLimit?.("connections");
     oldest.destroy();
@@ -77,18 +77,18 @@ export function createStrangerGuard(options: {
 
   function onSession(session: Http2Session): void {
     const budget = createTokenBucket(CALLS_AT_ONCE, CALLS_PER_SECOND);
-    strangers.set(session, { budget, streams: new Set() });
-    session.once("close", () => strangers.delete(session));
+    unauthenticated.set(session, { budget, streams: new Set() });
+    session.once("close", () => unauthenticated.delete(session));
   }
 
-  function trust(session: Http2Session, { streams: open }: Stranger): void {
-    strangers.delete(session);
+  function trust(session: Http2Session, { streams: open }: Connection): void {
+    unauthenticated.delete(session);
     sockets.delete(addressOf(session.socket));
     for (const stream of open) streams.delete(stream);
   }
 
   /** Ends a connection whose budget is spent; frames that were read with the last one are ignored. */
-  function charge(session: Http2Session, { budget }: Stranger, cost: number): boolean {
+  function charge(session: Http2Session, { budget }: Connection, cost: number): boolean {
     if (session.destroyed) return false;
     if (budget.take(cost)) return true;
     onLimit?.("calls");
@@ -96,43 +96,43 @@ export function createStrangerGuard(options: {
     return false;
   }
 
-  function refuse(stream: Http2Stream, limit: StrangerLimit): void {
+  function refuse(stream: Http2Stream, limit: UnauthenticatedLimit): void {
     onLimit?.(limit);
     stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
-  function open(stream: Http2Stream, session: Http2Session, stranger: Stranger): void {
+  function open(stream: Http2Stream, session: Http2Session, connection: Connection): void {
     streams.set(stream, stream);
-    stranger.streams.add(stream);
+    connection.streams.add(stream);
     const timer = startDeadlineTimer(arrivalMs, () => {
-      if (strangers.has(session) && !stream.closed) refuse(stream, "arrival");
+      if (unauthenticated.has(session) && !stream.closed) refuse(stream, "arrival");
     });
     stream.once("end", () => clearTimeout(timer));
     stream.once("close", () => {
       clearTimeout(timer);
       streams.delete(stream);
-      stranger.streams.delete(stream);
+      connection.streams.delete(stream);
     });
   }
 
   /** Whether the stream may go on to the server. */
   function admit(stream: Http2Stream, headers: IncomingHttpHeaders): boolean {
     const { session } = stream;
-    const stranger = session === undefined ? undefined : strangers.get(session);
-    if (session === undefined || stranger === undefined) return session?.destroyed !== true;
+    const connection = session === undefined ? undefined : unauthenticated.get(session);
+    if (session === undefined || connection === undefined) return session?.destroyed !== true;
     if (isKnown(headers, session)) {
-      trust(session, stranger);
+      trust(session, connection);
       return true;
     }
     // A stream that ends with another code than "no error" emits one.
     stream.on("error", () => {});
-    stream.once("aborted", () => charge(session, stranger, RESET_COST));
-    if (!charge(session, stranger, 1)) return false;
-    if (stranger.streams.size >= STREAMS_PER_CONNECTION) {
+    stream.once("aborted", () => charge(session, connection, RESET_COST));
+    if (!charge(session, connection, 1)) return false;
+    if (connection.streams.size >= STREAMS_PER_CONNECTION) {
       refuse(stream, "streams");
       return false;
     }
-    open(stream, session, stranger);
+    open(stream, session, connection);
     return true;
   }
 
@@ -147,10 +147,10 @@ export function createStrangerGuard(options: {
       listener.on("connection", onConnection);
       listener.prependListener("session", onSession);
     },
-    isStranger: (session) => session !== undefined && strangers.has(session),
+    isUnauthenticated: (session) => session !== undefined && unauthenticated.has(session),
     end(which) {
       const busy = new Set(
-        [...strangers].flatMap(([{ socket }, { streams: own }]) =>
+        [...unauthenticated].flatMap(([{ socket }, { streams: own }]) =>
           which === "idle" && own.size > 0 ? [addressOf(socket)] : [],
         ),
       );

@@ -6,7 +6,7 @@ import { createClient } from "@connectrpc/connect";
 import { expect } from "chai";
 import { ServerReflection } from "../../../proto/gen/grpc/reflection/v1/reflection_pb.js";
 import { createRpcAuth } from "../../../services/shared/rpc/auth.ts";
-import type { StrangerLimit } from "../../../services/shared/rpc/stranger-limits.ts";
+import type { UnauthenticatedLimit } from "../../../services/shared/rpc/unauthenticated-connections.ts";
 import { eventually } from "../../support/poll.ts";
 import { EchoService } from "../../support/rpc-echo.ts";
 import { createRpcLinks } from "../../support/rpc-links.ts";
@@ -16,18 +16,18 @@ const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 const SAY = "/test.EchoService/Say";
 const { NGHTTP2_ENHANCE_YOUR_CALM } = constants;
 
-describe("strangers at a gRPC server", function () {
+describe("unauthenticated connections of a gRPC server", function () {
   this.timeout(30_000);
   const links = createRpcLinks();
   const sessions: ClientHttp2Session[] = [];
-  let limits: StrangerLimit[] = [];
+  let limits: UnauthenticatedLimit[] = [];
   let calls = 0;
   afterEach(async () => {
     for (const session of sessions.splice(0)) session.destroy();
     await links.close();
   });
 
-  async function serve(strangerArrivalMs = 10_000) {
+  async function serve(unauthenticatedArrivalMs = 10_000) {
     limits = [];
     calls = 0;
     const served = await links.serve({
@@ -39,8 +39,8 @@ describe("strangers at a gRPC server", function () {
           },
         }),
       auth: createRpcAuth([{ name: "gateway", tokens: [TOKEN], methods: ["*"] }]),
-      onStrangerLimit: (limit) => void limits.push(limit),
-      strangerArrivalMs,
+      onUnauthenticatedLimit: (limit) => void limits.push(limit),
+      unauthenticatedArrivalMs,
     });
     const own = createClient(EchoService, links.connect({ target: served.target, token: TOKEN }));
     return { ...served, own };
@@ -184,7 +184,7 @@ describe("strangers at a gRPC server", function () {
     const cases: (string | undefined)[] = [];
     for await (const { messageResponse } of answers) {
       cases.push(messageResponse.case);
-      // Longer than a stranger's request may take.
+      // Longer than an unauthenticated request may take.
       if (cases.length === 1) setTimeout(done.resolve, 300);
     }
     expect(cases).to.deep.equal(["errorResponse", "listServicesResponse"]);
