@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject, type Options, type SchemaObject } from "ajv";
+import { Ajv, type ErrorObject, type Options, type SchemaObject, str } from "ajv";
 import { AppError, type FieldError } from "../../services/shared/core/errors.ts";
 import { parseInstant } from "../../services/shared/core/rfc3339.ts";
 
@@ -47,8 +47,38 @@ export function refuse(fields: readonly FieldError[]): void {
 function prepare(ajv: Ajv): Ajv {
   // `example` (OpenAPI) is not in Ajv's vocabulary.
   if (ajv.getKeyword("example") === false) ajv.addKeyword("example");
+  addLengthKeyword(ajv, "minLength", "fewer", (text, min) => !isShorter(text, min));
+  addLengthKeyword(ajv, "maxLength", "more", (text, max) => isShorter(text, max + 1));
   ajv.addFormat("date-time", (text) => parseInstant(text) !== undefined);
   return ajv.addFormat("uri", true);
+}
+
+/** Replaces Ajv's keyword, which counts every character of a text of 4 MiB to know that it has at least one. */
+function addLengthKeyword(
+  ajv: Ajv,
+  keyword: "minLength" | "maxLength",
+  word: "fewer" | "more",
+  check: (text: string, bound: number) => boolean,
+): void {
+  ajv.removeKeyword(keyword);
+  ajv.addKeyword({
+    keyword,
+    type: "string",
+    schemaType: "number",
+    error: {
+      message: ({ schemaCode }) => str`must NOT have ${word} than ${schemaCode} characters`,
+    },
+    compile: (bound: number) => (text: string) => check(text, bound),
+  });
+}
+
+/** Whether a text has fewer characters (code points) than `count`. Reads at most twice as many code units. */
+function isShorter(text: string, count: number): boolean {
+  if (text.length < count) return true;
+  if (text.length >= 2 * count) return false;
+  let characters = 0;
+  for (const _ of text) characters += 1;
+  return characters < count;
 }
 
 const CODES: Readonly<Record<string, string>> = {

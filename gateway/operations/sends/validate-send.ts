@@ -4,6 +4,12 @@ import { BULK_DEFAULT, SEGMENTS_MAX } from "../../../services/shared/core/limits
 import { describeText, hasLoneSurrogate } from "../../../services/shared/core/segments.ts";
 import type { SendKind } from "./send-operations.ts";
 
+/**
+ * A longer text (in UTF-16 code units) has more than ten segments in every encoding: none holds more than 153 units. Its
+ * segments are not counted, because a text may have 4 MiB.
+ */
+const BODY_UNITS_MAX = SEGMENTS_MAX * 153;
+
 /** All faults of a send's body, except those of `send_at`. */
 export function validateSend(
   kind: SendKind,
@@ -41,7 +47,7 @@ function addTextFaults(body: Record<string, unknown>, faults: FieldError[]): voi
   const shared = body.body;
   if (typeof shared === "string") {
     if (hasLoneSurrogate(shared)) faults.push(loneSurrogate("body"));
-    else if (describeText(shared).segments > SEGMENTS_MAX) {
+    else if (shared.length > BODY_UNITS_MAX || describeText(shared).segments > SEGMENTS_MAX) {
       const message = `A body has at most ${SEGMENTS_MAX} segments.`;
       faults.push({ field: "body", code: "body_too_long", message });
     }
