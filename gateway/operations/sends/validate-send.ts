@@ -5,8 +5,8 @@ import { describeText, hasLoneSurrogate } from "../../../services/shared/core/se
 import type { SendKind } from "./send-operations.ts";
 
 /**
- * A longer text (in UTF-16 code units) has more than ten segments in every encoding: none holds more than 153 units. Its
- * segments are not counted, because a text may have 4 MiB.
+ * A longer text (in UTF-16 code units) has more than ten segments in every encoding: none holds more than 153 units.
+ * Its segments are not counted, because a text may have 4 MiB.
  */
 const BODY_UNITS_MAX = SEGMENTS_MAX * 153;
 
