@@ -1,11 +1,11 @@
 import type { Client } from "@connectrpc/connect";
 import type { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
-import { canonicalJson } from "../../services/shared/core/canonical-json.ts";
 import { PAGE_DEFAULT } from "../../services/shared/core/limits.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
 import { SENDER_ID_EXAMPLE } from "../docs/content/samples.ts";
 import { componentRef, pageOf } from "../docs/operation-doc.ts";
 import type { Cursors } from "../lists/cursor.ts";
+import { readPageCursor } from "../lists/page-cursor.ts";
 import { renderSenderId, SENDER_ID_STATUSES } from "../render/sender-id.ts";
 import { SENDER_ID_LIST } from "../schemas/lists.ts";
 import { compileQuery } from "../schemas/query.ts";
@@ -55,27 +55,19 @@ async function list(ports: SenderIdPorts, request: OperationRequest): Promise<Op
   const { caller } = request;
   const { values, faults } = readQuery(request.query);
   const query = values as SenderIdQuery;
-  const problems = [...faults];
   const statuses = [...new Set(query.status)].sort();
   const name = query.name?.toLowerCase() ?? "";
   const filters = [caller.tenantId, statuses, query.usable ?? null, name];
-  const binding = canonicalJson(["sender_ids", ...filters]);
-  let after: string | undefined = "";
-  if (query.cursor !== undefined) {
-    after = ports.cursors.read(binding, query.cursor);
-    if (after === undefined) {
-      const message = "This is no cursor of this list with these filters.";
-      problems.push({ field: "cursor", code: "invalid_value", message });
-    }
-  }
-  refuse(problems);
+  const { cursor } = query;
+  const start = readPageCursor(ports.cursors, { list: "sender_ids", filters, cursor });
+  refuse([...faults, ...start.faults]);
   const page = await rpcAnswer(
     ports.senderIds.listSenderIds({
       tenantId: caller.tenantId,
       statuses: statuses.map((status) => SENDER_ID_STATUSES[status]),
       name,
       limit: query.limit ?? PAGE_DEFAULT,
-      cursor: after ?? "",
+      cursor: start.after,
       ...(query.usable === undefined ? {} : { usable: query.usable }),
     }),
   );
@@ -84,7 +76,7 @@ async function list(ports: SenderIdPorts, request: OperationRequest): Promise<Op
     status: 200,
     body: {
       data: page.senderIds.map((senderId) => renderSenderId(senderId, isActive)),
-      next_cursor: page.nextCursor === "" ? null : ports.cursors.issue(binding, page.nextCursor),
+      next_cursor: start.next(page.nextCursor),
     },
   };
 }

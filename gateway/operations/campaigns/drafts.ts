@@ -1,7 +1,6 @@
 /** Campaigns: list, create, read, change, delete. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CampaignContentSchema } from "../../../proto/gen/sms/v1/campaign_pb.js";
-import { canonicalJson } from "../../../services/shared/core/canonical-json.ts";
 import { isId } from "../../../services/shared/core/ids.ts";
 import { PAGE_DEFAULT } from "../../../services/shared/core/limits.ts";
 import { parseAmount } from "../../../services/shared/core/money.ts";
@@ -13,6 +12,7 @@ import {
   NEW_CAMPAIGN_EXAMPLE,
 } from "../../docs/content/campaign-samples.ts";
 import { componentRef, dataOf, type OperationDoc, pageOf } from "../../docs/operation-doc.ts";
+import { readPageCursor } from "../../lists/page-cursor.ts";
 import { CAMPAIGN_STATUS_NUMBERS, QUIET_HOURS, renderCampaign } from "../../render/campaigns.ts";
 import { CAMPAIGN_CHANGE, CAMPAIGN_LIST, NEW_CAMPAIGN } from "../../schemas/campaigns.ts";
 import { compileQuery, queryFaults, refuseQuery } from "../../schemas/query.ts";
@@ -72,33 +72,25 @@ type ListQuery = {
 const list: Handler = async ({ campaigns, cursors }, { caller, query: text }) => {
   const { values, faults } = readQuery(text);
   const query = values as ListQuery;
-  const problems = [...faults];
   const statuses = [...new Set(query.status)].sort();
-  const binding = canonicalJson(["campaigns", caller.tenantId, caller.mode, statuses]);
-  let beforeId = "";
-  if (query.cursor !== undefined) {
-    beforeId = cursors.read(binding, query.cursor) ?? "";
-    if (!isId("campaign", beforeId)) {
-      const message = "This is no cursor of this list with these filters.";
-      problems.push({ field: "cursor", code: "invalid_value", message });
-    }
-  }
-  refuse(problems);
+  const start = readPageCursor(cursors, {
+    list: "campaigns",
+    filters: [caller.tenantId, caller.mode, statuses],
+    cursor: query.cursor,
+    isEntry: (text) => isId("campaign", text),
+  });
+  refuse([...faults, ...start.faults]);
   const page = await rpcAnswer(
     campaigns.listCampaigns({
       tenantId: caller.tenantId,
       mode: caller.mode,
       statuses: statuses.map((status) => CAMPAIGN_STATUS_NUMBERS[status]),
       limit: query.limit ?? PAGE_DEFAULT,
-      beforeId,
+      beforeId: start.after,
     }),
   );
-  const last = page.campaigns.at(-1);
-  const nextCursor = page.hasMore && last !== undefined ? cursors.issue(binding, last.id) : null;
-  return {
-    status: 200,
-    body: { data: page.campaigns.map(renderCampaign), next_cursor: nextCursor },
-  };
+  const next_cursor = start.next(page.hasMore ? page.campaigns.at(-1)?.id : undefined);
+  return { status: 200, body: { data: page.campaigns.map(renderCampaign), next_cursor } };
 };
 
 const CREATE: Omit<OperationDoc, "tag"> = {

@@ -1,5 +1,4 @@
 /** The recipients of a campaign: add, list, remove. */
-import { canonicalJson } from "../../../services/shared/core/canonical-json.ts";
 import type { FieldError } from "../../../services/shared/core/errors.ts";
 import { PAGE_DEFAULT } from "../../../services/shared/core/limits.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
@@ -13,6 +12,8 @@ import {
 } from "../../docs/content/campaign-samples.ts";
 import { componentRef, dataOf, type OperationDoc, pageOf } from "../../docs/operation-doc.ts";
 import { readIdempotencyKey } from "../../idempotency/key.ts";
+import { csvPage } from "../../lists/csv-page.ts";
+import { readPageCursor } from "../../lists/page-cursor.ts";
 import {
   RECIPIENT_STATUS_NUMBERS,
   renderCampaign,
@@ -154,41 +155,29 @@ const list: Handler = async ({ campaigns, cursors }, request) => {
   const target = campaignTarget(request);
   const { values, faults } = readQuery(request.query);
   const query = values as ListQuery;
-  const problems = [...faults];
   const statuses = [...new Set(query.status)].sort();
-  const binding = canonicalJson(["recipients", target.tenantId, target.campaignId, statuses]);
-  let after = "";
-  if (query.cursor !== undefined) {
-    after = cursors.read(binding, query.cursor) ?? "";
-    if (!/^\d{1,9}$/.test(after)) {
-      const message = "This is no cursor of this list with these filters.";
-      problems.push({ field: "cursor", code: "invalid_value", message });
-    }
-  }
-  await refuseFound(campaigns, request, problems);
+  const start = readPageCursor(cursors, {
+    list: "recipients",
+    filters: [target.tenantId, target.campaignId, statuses],
+    cursor: query.cursor,
+    isEntry: (text) => /^\d{1,9}$/.test(text),
+  });
+  await refuseFound(campaigns, request, [...faults, ...start.faults]);
   const page = await rpcAnswer(
     campaigns.listRecipients({
       ...target,
       statuses: statuses.map((status) => RECIPIENT_STATUS_NUMBERS[status]),
       limit: query.limit ?? PAGE_DEFAULT,
-      ...(after === "" ? {} : { afterIndex: Number(after) }),
+      ...(start.after === "" ? {} : { afterIndex: Number(start.after) }),
     }),
   );
   const last = page.recipients.at(-1);
-  const next =
-    page.hasMore && last !== undefined ? cursors.issue(binding, String(last.index)) : null;
+  const next_cursor = start.next(page.hasMore && last ? String(last.index) : undefined);
   if (!request.wantsCsv) {
-    return {
-      status: 200,
-      body: { data: page.recipients.map(renderRecipient), next_cursor: next },
-    };
+    return { status: 200, body: { data: page.recipients.map(renderRecipient), next_cursor } };
   }
-  const csv = renderRecipientsCsv(page.recipients);
-  if (next === null) return { status: 200, csv };
-  const parameters = new URLSearchParams(request.query);
-  parameters.set("cursor", next);
   const path = PATH.replace(":campaign_id", target.campaignId);
-  return { status: 200, csv, headers: { Link: `<${path}?${parameters}>; rel="next"` } };
+  return csvPage(renderRecipientsCsv(page.recipients), next_cursor, path, request.query);
 };
 
 const CLEAR: Omit<OperationDoc, "tag"> = {

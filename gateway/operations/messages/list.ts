@@ -16,6 +16,7 @@ import {
   formatCursorPayload,
   parseCursorPayload,
 } from "../../lists/cursor-payload.ts";
+import { WRONG_CURSOR } from "../../lists/page-cursor.ts";
 import { resolveTimeRange, type TimeRange } from "../../lists/time-range.ts";
 import { renderMessage, SOURCE_NUMBERS, STATUS_NUMBERS } from "../../render/message.ts";
 import { MESSAGE_LIST } from "../../schemas/lists.ts";
@@ -174,12 +175,6 @@ function resolvePage(
   faults.push(...resolved.faults);
   return { binding, page: undefined };
 }
-
-const WRONG_CURSOR: FieldError = {
-  field: "cursor",
-  code: "invalid_value",
-  message: "This is no cursor of this list with these filters.",
-};
 
 function unique<T>(values: readonly T[] | undefined): T[] {
   return [...new Set(values)];

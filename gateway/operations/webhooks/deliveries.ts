@@ -1,7 +1,6 @@
 /** The operations on deliveries of a webhook endpoint: list, resend, recover, test event. */
 
 import { type Delivery, KeyedOperation } from "../../../proto/gen/sms/v1/webhook_pb.js";
-import { canonicalJson } from "../../../services/shared/core/canonical-json.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { isId } from "../../../services/shared/core/ids.ts";
 import { PAGE_DEFAULT } from "../../../services/shared/core/limits.ts";
@@ -10,6 +9,7 @@ import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { DELIVERY_EXAMPLE } from "../../docs/content/samples.ts";
 import { componentRef, dataOf, type OperationDoc, pageOf } from "../../docs/operation-doc.ts";
 import type { Cursors } from "../../lists/cursor.ts";
+import { readPageCursor } from "../../lists/page-cursor.ts";
 import { DELIVERY_STATUSES, renderDelivery } from "../../render/webhooks.ts";
 import { DELIVERY_LIST } from "../../schemas/lists.ts";
 import { compileQuery } from "../../schemas/query.ts";
@@ -95,22 +95,19 @@ const list: Handler = async ({ webhooks, cursors }, request) => {
   const target = endpointTarget(request);
   const { values, faults } = readQuery(request.query);
   const query = values as DeliveryQuery;
-  const problems = [...faults];
   const statuses = [...new Set(query.status)].sort();
   const afterMs = parseBound(query.created_after ?? "") ?? 0;
   const endMs = parseBound(query.created_before ?? "");
   // 0 means no bound; no delivery is older than the first millisecond of 1970.
   const beforeMs = endMs === undefined ? 0 : Math.max(1, endMs);
-  const filters = [statuses, query.event_type ?? null, afterMs, beforeMs];
-  const binding = canonicalJson(["deliveries", target.tenantId, target.endpointId, ...filters]);
-  let beforeId = "";
-  if (query.cursor !== undefined) {
-    beforeId = cursors.read(binding, query.cursor) ?? "";
-    if (!isId("webhookDelivery", beforeId)) {
-      const message = "This is no cursor of this list with these filters.";
-      problems.push({ field: "cursor", code: "invalid_value", message });
-    }
-  }
+  const { tenantId, endpointId } = target;
+  const start = readPageCursor(cursors, {
+    list: "deliveries",
+    filters: [tenantId, endpointId, statuses, query.event_type ?? null, afterMs, beforeMs],
+    cursor: query.cursor,
+    isEntry: (text) => isId("webhookDelivery", text),
+  });
+  const problems = [...faults, ...start.faults];
   if (problems.length > 0) {
     await endpointExists(webhooks, target)();
     refuse(problems);
@@ -123,15 +120,11 @@ const list: Handler = async ({ webhooks, cursors }, request) => {
       createdAfterMs: BigInt(afterMs),
       createdBeforeMs: BigInt(beforeMs),
       limit: query.limit ?? PAGE_DEFAULT,
-      beforeId,
+      beforeId: start.after,
     }),
   );
-  const last = page.deliveries.at(-1);
-  const nextCursor = page.hasMore && last !== undefined ? cursors.issue(binding, last.id) : null;
-  return {
-    status: 200,
-    body: { data: page.deliveries.map(renderDelivery), next_cursor: nextCursor },
-  };
+  const next_cursor = start.next(page.hasMore ? page.deliveries.at(-1)?.id : undefined);
+  return { status: 200, body: { data: page.deliveries.map(renderDelivery), next_cursor } };
 };
 
 const RESEND: Omit<OperationDoc, "tag"> = {

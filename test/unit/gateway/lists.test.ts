@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { csvPage } from "../../../gateway/lists/csv-page.ts";
 import { createCursors } from "../../../gateway/lists/cursor.ts";
 import { formatCursorPayload, parseCursorPayload } from "../../../gateway/lists/cursor-payload.ts";
+import { readPageCursor } from "../../../gateway/lists/page-cursor.ts";
 import { resolveTimeRange } from "../../../gateway/lists/time-range.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { parseInstant } from "../../../services/shared/core/rfc3339.ts";
@@ -153,5 +155,41 @@ describe("cursors", () => {
     ]) {
       expect(parseCursorPayload(text), text).to.equal(undefined);
     }
+  });
+});
+
+describe("pages of a list", () => {
+  const cursors = createCursors("a key of at least 16 characters");
+  const isEntry = (text: string) => /^\d+$/.test(text);
+  const read = (cursor: string | undefined, filters: readonly unknown[] = ["ten_1", ["sent"]]) =>
+    readPageCursor(cursors, { list: "rows", filters, cursor, isEntry });
+  const codes = (cursor: string | undefined, filters?: readonly unknown[]) =>
+    read(cursor, filters).faults.map(({ field, code }) => `${field} ${code}`);
+
+  it("start after the last entry of the page before", () => {
+    const first = read(undefined);
+    expect(first.after).to.equal("");
+    const next = first.next("41") ?? "";
+    expect(read(next)).to.include({ after: "41" });
+    expect(codes(next)).to.deep.equal([]);
+  });
+
+  it("have no next page without a last entry", () => {
+    expect([read(undefined).next(undefined), read(undefined).next("")]).to.deep.equal([null, null]);
+  });
+
+  it("refuse a cursor of other filters, and one that names no entry", () => {
+    const next = read(undefined).next("41") ?? "";
+    const wrong = ["cursor invalid_value"];
+    expect(codes(next, ["ten_2", ["sent"]])).to.deep.equal(wrong);
+    expect(codes(read(undefined).next("msg_1") ?? "")).to.deep.equal(wrong);
+    expect(codes("41")).to.deep.equal(wrong);
+    expect(read("41").after).to.equal("");
+  });
+
+  it("as CSV link to the next page of the same query", () => {
+    const { headers } = csvPage("to\n", "c2", "/v1/rows", "limit=2&cursor=c1");
+    expect(headers?.Link).to.equal('</v1/rows?limit=2&cursor=c2>; rel="next"');
+    expect(csvPage("to\n", null, "/v1/rows", "limit=2").headers).to.equal(undefined);
   });
 });
