@@ -1,5 +1,6 @@
 import type { Collection, Db } from "mongodb";
 import { idTimeMs } from "../../shared/core/ids.ts";
+import { endAbandonedWhile } from "../../shared/io/abandoned-transactions.ts";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import type { ClaimBatch, QueueFigures, QueueQuery, QueueStore } from "../app/ports.ts";
@@ -46,10 +47,12 @@ export function createQueueStore(db: Db): QueueStore {
 
   async function claim(batches: readonly ClaimBatch[]): Promise<Message[][]> {
     const found = batches.flatMap((batch) => batch.found);
-    const { modifiedCount } = await messages.bulkWrite(batches.flatMap(guardedUpdates), {
+    // A killed process may have left a change of these messages open.
+    const write = messages.bulkWrite(batches.flatMap(guardedUpdates), {
       ordered: false,
       writeConcern: MAJORITY,
     });
+    const { modifiedCount } = await endAbandonedWhile(db.client, write);
     if (modifiedCount === found.length) {
       return batches.map(({ found, claim }) =>
         found.map((message) => ({

@@ -9,6 +9,7 @@ import {
 import { AppError } from "../../shared/core/errors.ts";
 import { keptUntilMs } from "../../shared/core/idempotency-key.ts";
 import { lowestIdAt, newId } from "../../shared/core/ids.ts";
+import { endAbandonedWhile } from "../../shared/io/abandoned-transactions.ts";
 import { type LockDocument, releaseLock, takeLock } from "../../shared/io/idempotency-locks.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
@@ -166,7 +167,9 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
       const created_at = new Date(nowMs);
       const expires_at = new Date(nowMs + TOMBSTONE_MS);
       try {
-        await guardMongo(sends.insertOne({ _id: id, fenced: true, created_at, expires_at }));
+        // A killed process may have left a commit of this send open.
+        const write = sends.insertOne({ _id: id, fenced: true, created_at, expires_at });
+        await guardMongo(endAbandonedWhile(client, write));
         return "tombstone";
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;

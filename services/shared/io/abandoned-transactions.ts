@@ -48,3 +48,17 @@ export async function endAbandonedTransactions(client: MongoClient): Promise<num
   if (sessions.length > 0) await admin.command({ killSessions: sessions }, { timeoutMS: 2000 });
   return sessions.length;
 }
+
+/**
+ * Awaits a write outside a transaction. Where a transaction holds the same documents, MongoDB lets such a write
+ * wait, for an abandoned one up to a minute. So this searches every second while the write waits.
+ */
+export async function endAbandonedWhile<T>(client: MongoClient, write: Promise<T>): Promise<T> {
+  const search = () => void endAbandonedTransactions(client).catch(() => 0);
+  const timer = setInterval(search, IDLE_MS);
+  try {
+    return await write;
+  } finally {
+    clearInterval(timer);
+  }
+}

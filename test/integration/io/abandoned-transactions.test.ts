@@ -1,5 +1,8 @@
 import { expect } from "chai";
-import { endAbandonedTransactions } from "../../../services/shared/io/abandoned-transactions.ts";
+import {
+  endAbandonedTransactions,
+  endAbandonedWhile,
+} from "../../../services/shared/io/abandoned-transactions.ts";
 import { type Mongo, openMongo, runTransaction } from "../../../services/shared/io/mongo.ts";
 import { freshDatabase } from "../../support/fresh-names.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
@@ -38,6 +41,18 @@ describe("a transaction of a dead process", () => {
     expect(await counters().findOne({ _id: "a" })).to.deep.equal({ _id: "a", value: 1 });
     const lost = await dead.commitTransaction().catch((error: Error) => error);
     expect(lost).to.be.instanceOf(Error);
+    await dead.endSession();
+  });
+
+  it("delays a write outside a transaction by seconds, and not by a minute", async () => {
+    const dead = mongo.client.startSession();
+    dead.startTransaction();
+    await counters().insertOne({ _id: "d", value: 100 }, { session: dead });
+
+    const startedMs = performance.now();
+    await endAbandonedWhile(mongo.client, counters().insertOne({ _id: "d", value: 1 }));
+    expect(performance.now() - startedMs).to.be.lessThan(8000);
+    expect(await counters().findOne({ _id: "d" })).to.deep.equal({ _id: "d", value: 1 });
     await dead.endSession();
   });
 
