@@ -1,34 +1,18 @@
 /** Conformance suite of the idempotency locks, run in memory and on Redis. */
 import { hash } from "node:crypto";
 import { expect } from "chai";
-import { pino } from "pino";
 import { createKeyLocks, type KeyLocks } from "../../../gateway/idempotency/lock.ts";
-import { openRedis, type Redis } from "../../../services/shared/io/redis.ts";
 import { freshSubject } from "../../support/fresh-names.ts";
 import { createMemoryKeyLocks } from "../../support/memory-key-locks.ts";
-import { eventually } from "../../support/poll.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
+import { openAwayRedis, useRedis } from "../../support/redis.ts";
 
-const log = pino({ level: "silent" });
 const [one, two] = ["one", "two"].map((text) => hash("sha256", text, "buffer")) as [Buffer, Buffer];
 
-let servers: TestServers;
-let redis: Redis;
-
-before(async function () {
-  this.timeout(60_000);
-  servers = await startServers();
-  redis = openRedis({ url: servers.redisUrl, log });
-  await eventually(() => redis.status === "ready");
-});
-after(async () => {
-  redis?.disconnect();
-  await servers?.stop();
-});
+const redis = useRedis();
 
 for (const [place, open] of [
   ["in memory", createMemoryKeyLocks],
-  ["on Redis", () => createKeyLocks(redis)],
+  ["on Redis", () => createKeyLocks(redis())],
 ] as const) {
   describe(`the idempotency locks ${place}`, () => {
     let locks: KeyLocks;
@@ -80,12 +64,12 @@ for (const [place, open] of [
 describe("an idempotency lock on Redis", () => {
   it("expires, so that a crashed gateway does not block its keys for ever", async () => {
     const scope = freshSubject("key");
-    await createKeyLocks(redis).acquire(scope, one);
-    expect(await redis.pttl(`idem:${scope}`)).to.be.within(1, 25_000);
+    await createKeyLocks(redis()).acquire(scope, one);
+    expect(await redis().pttl(`idem:${scope}`)).to.be.within(1, 25_000);
   });
 
   it("is unknown while Redis is away, and its release does not reject", async () => {
-    const away = openRedis({ url: "redis://127.0.0.1:1", log });
+    const away = openAwayRedis();
     const lock = await createKeyLocks(away).acquire(freshSubject("key"), one);
     expect(lock.state).to.equal("unknown");
     await lock.release();

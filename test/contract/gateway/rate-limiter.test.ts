@@ -1,28 +1,12 @@
 /** Conformance suite of the rate limiter: the shared bucket on Redis, and the local one without Redis. */
 import { expect } from "chai";
-import { pino } from "pino";
 import { createRateLimiter, type RateLimiter } from "../../../gateway/rate-limit/limiter.ts";
-import { openRedis, type Redis } from "../../../services/shared/io/redis.ts";
+import type { Redis } from "../../../services/shared/io/redis.ts";
 import { freshSubject } from "../../support/fresh-names.ts";
 import { eventually } from "../../support/poll.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
+import { openAwayRedis, useRedis } from "../../support/redis.ts";
 
-const log = pino({ level: "silent" });
-const AWAY = "redis://127.0.0.1:1";
-
-let servers: TestServers;
-let redis: Redis;
-
-before(async function () {
-  this.timeout(60_000);
-  servers = await startServers();
-  redis = openRedis({ url: servers.redisUrl, log });
-  await eventually(() => redis.status === "ready");
-});
-after(async () => {
-  redis?.disconnect();
-  await servers?.stop();
-});
+const redis = useRedis();
 
 for (const [place, isAway] of [
   ["on Redis", false],
@@ -32,7 +16,7 @@ for (const [place, isAway] of [
     let connection: Redis;
     let limiter: RateLimiter;
     before(() => {
-      connection = isAway ? openRedis({ url: AWAY, log }) : redis;
+      connection = isAway ? openAwayRedis() : redis();
       limiter = createRateLimiter(connection, () => 1);
     });
     after(() => {
@@ -98,7 +82,7 @@ for (const [place, isAway] of [
 
 describe("rate limiters of several gateways", () => {
   it("share one bucket on Redis", async () => {
-    const limiters = [createRateLimiter(redis, () => 2), createRateLimiter(redis, () => 2)];
+    const limiters = [createRateLimiter(redis(), () => 2), createRateLimiter(redis(), () => 2)];
     const tenant = freshSubject("shared");
     const one = { rate: 1, burst: 30, cost: 1 };
     const decisions = await Promise.all(
@@ -109,7 +93,7 @@ describe("rate limiters of several gateways", () => {
   });
 
   it("limit to their share without Redis, and follow a new replica count at once", async () => {
-    const away = openRedis({ url: AWAY, log });
+    const away = openAwayRedis();
     let count = 2;
     const limiter = createRateLimiter(away, () => count);
     const granted = async (cost: number) => {
@@ -128,9 +112,9 @@ describe("rate limiters of several gateways", () => {
   });
 
   it("leave no full bucket in Redis", async () => {
-    const limiter = createRateLimiter(redis, () => 1);
+    const limiter = createRateLimiter(redis(), () => 1);
     const tenant = freshSubject("gone");
     await limiter.take(tenant, { rate: 100, burst: 1, cost: 1 });
-    expect(await redis.pttl(`rate:{${tenant}}`)).to.be.within(1, 1100);
+    expect(await redis().pttl(`rate:{${tenant}}`)).to.be.within(1, 1100);
   });
 });

@@ -1,40 +1,25 @@
 /** Conformance suite of the quota of test messages, run in memory and on Redis. */
 import { expect } from "chai";
-import { pino } from "pino";
 import { createTestQuota, type TestQuota } from "../../../gateway/rate-limit/test-quota.ts";
-import { openRedis, type Redis } from "../../../services/shared/io/redis.ts";
 import { freshSubject } from "../../support/fresh-names.ts";
 import { createMemoryTestQuota } from "../../support/memory-test-quota.ts";
-import { eventually } from "../../support/poll.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
+import { openAwayRedis, useRedis } from "../../support/redis.ts";
 
-const log = pino({ level: "silent" });
 const HOUR_MS = 3_600_000;
 /** 22:00 UTC. */
 const EVENING_MS = Date.UTC(2026, 10, 2, 22);
 
-let servers: TestServers;
-let redis: Redis;
+const redis = useRedis();
 let nowMs = EVENING_MS;
 const clock = { now: () => nowMs };
 
-before(async function () {
-  this.timeout(60_000);
-  servers = await startServers();
-  redis = openRedis({ url: servers.redisUrl, log });
-  await eventually(() => redis.status === "ready");
-});
-after(async () => {
-  redis?.disconnect();
-  await servers?.stop();
-});
 beforeEach(() => {
   nowMs = EVENING_MS;
 });
 
 for (const [place, open] of [
   ["in memory", (perDay: number) => createMemoryTestQuota(perDay, clock.now)],
-  ["on Redis", (perDay: number) => createTestQuota(redis, perDay, clock)],
+  ["on Redis", (perDay: number) => createTestQuota(redis(), perDay, clock)],
 ] as const) {
   describe(`the quota of test messages ${place}`, () => {
     let quota: TestQuota;
@@ -80,7 +65,7 @@ for (const [place, open] of [
 
 describe("the quota of test messages and Redis", () => {
   it("allows everything while Redis is away", async () => {
-    const away = openRedis({ url: "redis://127.0.0.1:1", log });
+    const away = openAwayRedis();
     const quota = createTestQuota(away, 0, clock);
     expect(await quota.take("tenant", 1)).to.equal(0);
     await quota.refund("tenant", 1);
@@ -89,10 +74,10 @@ describe("the quota of test messages and Redis", () => {
 
   it("leaves no count in Redis after the day", async () => {
     const tenant = freshSubject("tenant");
-    const quota = createTestQuota(redis, 10, clock);
+    const quota = createTestQuota(redis(), 10, clock);
     await quota.take(tenant, 5);
     await quota.refund(tenant, 1);
     const key = `test-quota:${tenant}:${Math.floor(nowMs / (24 * HOUR_MS))}`;
-    expect(await redis.pttl(key)).to.be.within(1, 24 * HOUR_MS);
+    expect(await redis().pttl(key)).to.be.within(1, 24 * HOUR_MS);
   });
 });
