@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { exists, files, linesWith, markdown, rule, sources } from "../support/house-rules.ts";
 import { functionsOf } from "../support/source-files.ts";
@@ -126,6 +127,27 @@ describe("source files", () => {
         return !isFree && [...line].length > LINE_COLUMNS_MAX ? [`${path}:${at + 1}`] : [];
       });
     }),
+  );
+
+  rule("diagrams have no semicolon, which Mermaid reads as the end of a line", () =>
+    markdown.flatMap(({ path, text }) => {
+      const diagrams = text.match(/^```mermaid$[\s\S]*?^```$/gm) ?? [];
+      return diagrams
+        .flatMap((diagram) => diagram.match(/^.*;.*$/gm) ?? [])
+        .map((line) => `${path}:${line}`);
+    }),
+  );
+
+  rule("every file that a README names exists", () =>
+    markdown
+      .filter(({ path }) => path.endsWith("README.md"))
+      .flatMap(({ path, text }) => {
+        const folders = [dirname(path), ".", "services", "gateway"];
+        return [...text.matchAll(/`([\w./-]+\/[\w.-]+\.(?:ts|mjs|tpl|proto))`/g)]
+          .map(([, name = ""]) => name)
+          .filter((name) => !folders.some((folder) => exists(join(folder, name))))
+          .map((name) => `${path}: ${name}`);
+      }),
   );
 
   rule("no file names a machine's paths or a package registry's host", () => {

@@ -12,7 +12,8 @@ const OWN_TIMERS: Readonly<Record<string, string>> = {
   "gateway/http/response-budget.ts": "reads the sizes of unread answers, which have no event",
   "gateway/http/server.ts": "closes the server and its refused sockets",
   "gateway/load-shedding/fast-503.ts": "the time limit of one refused connection",
-  "gateway/load-shedding/load-limiter.ts": "measures the delay of the event loop by the timer itself",
+  "gateway/load-shedding/load-limiter.ts":
+    "measures the delay of the event loop by the timer itself",
   "services/carrier/adapters/links/http-link.ts": "closes a failing link for one period",
   "services/carrier/adapters/links/test-link.ts": "the times of simulated receipts",
   "services/carrier/app/connector.ts": "the tick of one connector's dispatcher",
@@ -22,6 +23,7 @@ const OWN_TIMERS: Readonly<Record<string, string>> = {
   "services/carrier/app/supervisor.ts": "drops links when leases could not be renewed in time",
   "services/messaging/adapters/inflight-sends-nats.ts": "the time limit of one query",
   "services/messaging/app/inflight-sends.ts": "the time limit of one wait",
+  "services/shared/io/abandoned-transactions.ts": "searches while one write waits",
   "services/shared/io/consumer.ts": "renews the acknowledgement wait of one batch",
   "services/shared/io/gc-after-start.ts": "waits for idle memory after the start, then ends",
   "services/shared/io/lifecycle.ts": "ends the process when a handle keeps it alive",
