@@ -5,6 +5,7 @@ import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { startConsumer } from "../shared/io/consumer.ts";
 import { createDeadLetters } from "../shared/io/dead-letters.ts";
+import { createKeyedAnswers } from "../shared/io/keyed-answers.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import { createOutbox } from "../shared/io/outbox.ts";
@@ -22,7 +23,6 @@ import { type CampaignConfig, readCampaignConfig } from "./config.ts";
 import { openCampaigns } from "./create-campaigns.ts";
 import { createCampaignMetrics, registerMetrics } from "./metrics.ts";
 import { createCampaignStore } from "./store/campaign-store.ts";
-import { createKeyedAnswers } from "./store/keyed-answers.ts";
 
 export { readCampaignConfig as readSettings } from "./config.ts";
 

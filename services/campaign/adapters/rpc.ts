@@ -26,10 +26,10 @@ import {
   PAGE_MAX,
   pageLimit,
 } from "../../shared/core/limits.ts";
+import { type Idempotency, type RequestKey, runOnce } from "../../shared/core/run-once.ts";
 import type { Campaigns } from "../app/campaigns.ts";
 import type { StateChanges } from "../app/change-state.ts";
 import { type EstimateParts, estimate, preview } from "../app/estimate.ts";
-import { type Idempotency, type RequestKey, runOnce } from "../app/idempotency.ts";
 import type { CampaignStore } from "../app/ports.ts";
 import type { createRecipients } from "../app/recipients.ts";
 import type { SendTest } from "../app/send-test.ts";

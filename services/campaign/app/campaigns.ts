@@ -2,6 +2,7 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError, type FieldError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
+import type { KeyedAnswer } from "../../shared/core/run-once.ts";
 import {
   type Campaign,
   type CampaignContent,
@@ -10,7 +11,7 @@ import {
   illegal,
 } from "../domain/campaign.ts";
 import { contentFaults } from "../domain/content.ts";
-import type { CampaignFilter, CampaignStore, KeyedAnswer, Scope, Tenants } from "./ports.ts";
+import type { CampaignFilter, CampaignStore, Scope, Tenants } from "./ports.ts";
 
 export type CampaignParts = {
   readonly store: CampaignStore;

@@ -1,4 +1,5 @@
 /** The ports of the use cases: the store, messaging and the wallet. */
+import type { KeyedAnswer } from "../../shared/core/run-once.ts";
 import type {
   Campaign,
   CampaignMode,
@@ -93,14 +94,6 @@ export type CampaignStore = {
   findPausedBefore(beforeMs: number, limit: number): Promise<string[]>;
   /** Removes rows and chunks of hidden campaigns, and of those that ended before that time. True when more is left. */
   removeOld(endedBeforeMs: number): Promise<boolean>;
-};
-
-/** The first answer to an idempotency key. */
-export type KeyedAnswer = {
-  /** Tenant, mode, operation and key. */
-  readonly scope: string;
-  readonly fingerprint: Uint8Array;
-  readonly response: Uint8Array;
 };
 
 /** A text for one recipient. */

@@ -5,6 +5,7 @@
  */
 import { type ClientSession, type Collection, type Db, Long, type MongoClient } from "mongodb";
 import { invalidField } from "../../shared/core/limits.ts";
+import { saveKeyedAnswer } from "../../shared/io/keyed-answers.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo } from "../../shared/io/mongo-errors.ts";
 import type { Outbox, OutboxTicket } from "../../shared/io/outbox.ts";
@@ -29,7 +30,6 @@ import {
   toCampaign,
   toRow,
 } from "./documents.ts";
-import { saveKeyedAnswer } from "./keyed-answers.ts";
 
 type ChunkDocument = {
   _id: string;

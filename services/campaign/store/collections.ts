@@ -1,3 +1,4 @@
+import { KEYED_ANSWER_SHAPES } from "../../shared/io/keyed-answers.ts";
 import type { CollectionShape } from "../../shared/io/migration.ts";
 
 /** Names of the indexes for query hints. */
@@ -48,9 +49,5 @@ export const COLLECTIONS: readonly CollectionShape[] = [
   },
   { name: "chunks", indexes: [] },
   { name: "tenants", indexes: [] },
-  {
-    name: "keyed_answers",
-    indexes: [{ key: { expires_at: 1 }, name: "expires_at", expireAfterSeconds: 0 }],
-  },
-  { name: "fences", indexes: [{ key: { until: 1 }, name: "until", expireAfterSeconds: 0 }] },
+  ...KEYED_ANSWER_SHAPES,
 ];

@@ -3,7 +3,14 @@
  * transaction. Other operations may be repeated without harm, so their answer is stored after the effect: after a crash
  * between the two, a repeat works again and answers as if it were the first.
  */
-import type { KeyedAnswer } from "./ports.ts";
+
+/** The first answer to an idempotency key. */
+export type KeyedAnswer = {
+  /** Tenant, mode, operation and key. */
+  readonly scope: string;
+  readonly fingerprint: Uint8Array;
+  readonly response: Uint8Array;
+};
 
 /** A key with the fingerprint of its request. */
 export type RequestKey = Pick<KeyedAnswer, "scope" | "fingerprint">;

@@ -1,19 +1,28 @@
 /** First answers by idempotency key (`docs/contract.md#idempotency`), and the locks of keys whose requests run. */
 import { randomUUID } from "node:crypto";
 import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
-import { AppError } from "../../shared/core/errors.ts";
-import { keptUntilMs } from "../../shared/core/idempotency-key.ts";
-import { type LockDocument, releaseLock, takeLock } from "../../shared/io/idempotency-locks.ts";
-import { guardMongo } from "../../shared/io/mongo-errors.ts";
-import type { Idempotency } from "../app/idempotency.ts";
-import type { KeyedAnswer } from "../app/ports.ts";
+import { AppError } from "../core/errors.ts";
+import { keptUntilMs } from "../core/idempotency-key.ts";
+import type { Idempotency, KeyedAnswer } from "../core/run-once.ts";
+import { type LockDocument, releaseLock, takeLock } from "./idempotency-locks.ts";
+import type { CollectionShape } from "./migration.ts";
+import { guardMongo } from "./mongo-errors.ts";
 
 type AnswerDocument = { _id: string; fingerprint: Binary; response: Binary; expires_at: Date };
 
 /** The lock of a process that died expires after this time; no request runs longer. */
 const LOCK_MS = 60_000;
 
-/** Keys in the campaign database; each is kept for `keyTtlMs`. */
+/** The collections of keys and locks. */
+export const KEYED_ANSWER_SHAPES: readonly CollectionShape[] = [
+  {
+    name: "keyed_answers",
+    indexes: [{ key: { expires_at: 1 }, name: "expires_at", expireAfterSeconds: 0 }],
+  },
+  { name: "fences", indexes: [{ key: { until: 1 }, name: "until", expireAfterSeconds: 0 }] },
+];
+
+/** Keys in one service's database; each is kept for `keyTtlMs`. */
 export function createKeyedAnswers(db: Db, keyTtlMs: number): Idempotency {
   const answers: Collection<AnswerDocument> = db.collection("keyed_answers");
   const locks: Collection<LockDocument> = db.collection("fences");
