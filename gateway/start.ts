@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import { hostname } from "node:os";
 import { CampaignService } from "../proto/gen/sms/v1/campaign_pb.js";
+import { ConsentService } from "../proto/gen/sms/v1/consent_pb.js";
 import { MessagingService } from "../proto/gen/sms/v1/messaging_pb.js";
 import { SenderIdService } from "../proto/gen/sms/v1/sender_id_pb.js";
 import { TenantService } from "../proto/gen/sms/v1/tenant_pb.js";
@@ -154,6 +155,7 @@ function createPorts(context: ServiceContext, config: GatewayConfig, redis: Redi
     senderIds: context.client(SenderIdService),
     webhooks: context.client(WebhookService),
     campaigns: context.client(CampaignService),
+    consent: context.client(ConsentService),
     keyLocks: createKeyLocks(redis),
     testQuota: createTestQuota(redis, config.TEST_MESSAGES_PER_DAY, context.clock),
     cursors: createCursors(config.CURSOR_KEY),

@@ -16,6 +16,7 @@ const SERVICES: Readonly<Record<string, () => Promise<ServiceModule>>> = {
   messaging: () => import("./messaging/start.ts"),
   carrier: () => import("./carrier/start.ts"),
   campaign: () => import("./campaign/start.ts"),
+  consent: () => import("./consent/start.ts"),
   webhook: () => import("./webhook/start.ts"),
   gateway: () => import("../gateway/start.ts"),
   "smsc-simulator": () => import("./smsc-simulator/start.ts"),

@@ -19,6 +19,7 @@ const MIGRATIONS: Readonly<Record<string, () => Promise<{ migrate(db: Db): Promi
   carrier: () => import("./carrier/migrate.ts"),
   webhook: () => import("./webhook/migrate.ts"),
   campaign: () => import("./campaign/migrate.ts"),
+  consent: () => import("./consent/migrate.ts"),
 };
 
 const SETTINGS = {

@@ -27,6 +27,7 @@ export const SERVICE_PROCESSES: readonly ServiceProcess[] = [
   { name: "webhook", services: ["webhook"] },
   { name: "gateway", services: ["gateway"] },
   { name: "campaign", services: ["campaign"] },
+  { name: "consent", services: ["consent"] },
 ];
 
 /** Has its own event loop in every layout, so that webhooks do not delay messages. */
@@ -40,7 +41,10 @@ const WEBHOOK = "webhook";
 export const PROCESS_LAYOUTS = {
   apart: SERVICE_PROCESSES,
   core: [
-    { name: "directory", services: ["tenant", "sender-id", "routing", "wallet", "campaign"] },
+    {
+      name: "directory",
+      services: ["tenant", "sender-id", "routing", "wallet", "campaign", "consent"],
+    },
     { name: "core", services: ["messaging", "gateway"] },
     { name: "carrier", services: ["carrier"] },
     { name: WEBHOOK, services: [WEBHOOK] },
@@ -82,6 +86,7 @@ export const GRPC_SETTINGS: Readonly<Record<string, string>> = {
   messaging: "MESSAGING_GRPC",
   webhook: "WEBHOOK_GRPC",
   campaign: "CAMPAIGN_GRPC",
+  consent: "CONSENT_GRPC",
 };
 
 /** Simulators of the outside world: the carrier's SMSC and the customer's webhook server. */

@@ -11,6 +11,7 @@ import {
   NEW_CAMPAIGN,
   NEW_RECIPIENTS,
 } from "../schemas/campaigns.ts";
+import { NEW_SUPPRESSIONS } from "../schemas/consent.ts";
 import { RESPONSE_SCHEMAS } from "../schemas/responses.ts";
 import { BATCH_SEND, BULK_SEND, SINGLE_SEND } from "../schemas/sends.ts";
 import { ENDPOINT_CHANGE, NEW_ENDPOINT, RECOVERY } from "../schemas/webhooks.ts";
@@ -104,6 +105,7 @@ export function buildOpenApi(operations: readonly Operation[], options: Document
         CampaignChange: CAMPAIGN_CHANGE,
         NewCampaignRecipients: NEW_RECIPIENTS,
         CampaignTest: CAMPAIGN_TEST,
+        NewSuppressions: NEW_SUPPRESSIONS,
         ...RESPONSE_SCHEMAS,
         ...EVENT_SCHEMAS,
       },
@@ -118,6 +120,7 @@ const TAGS: Readonly<Record<string, string>> = {
   "Sender IDs": "The names that messages come from, and whether each can be used now.",
   Campaigns:
     "One text with placeholders to many recipients: each once, within a budget, stopped at any time.",
+  Consent: "What handsets write, and the numbers that must not be written to.",
   "Webhook endpoints": "Where events go, and what became of each delivery.",
 };
 

@@ -42,7 +42,8 @@ export type OperationDoc = {
     | "Balance"
     | "Sender IDs"
     | "Webhook endpoints"
-    | "Campaigns";
+    | "Campaigns"
+    | "Consent";
   readonly summary: string;
   readonly description: string;
   readonly params?: Readonly<Record<string, Schema>>;

@@ -4,7 +4,9 @@ import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
 import { CAMPAIGN_STATUSES } from "../schemas/campaign-responses.ts";
 import {
   CAMPAIGN_EVENT_EXAMPLES,
+  INBOUND_EVENT_EXAMPLE,
   MESSAGE_EVENT_EXAMPLES,
+  OPT_EVENT_EXAMPLES,
   SENDER_ID_EVENT_EXAMPLES,
   STATUS_CHANGED_EXAMPLE,
   TEST_EVENT_EXAMPLE,
@@ -97,6 +99,16 @@ export const EVENT_SCHEMAS = {
     reference: { type: ["string", "null"], description: "The payment's reference, if it has one." },
   }),
   WalletLowBalanceEvent: event(["wallet.low_balance"], { object: componentRef("Balance") }),
+  InboundMessageEvent: event(["inbound_message.received"], {
+    object: componentRef("InboundMessage"),
+  }),
+  RecipientEvent: event(["recipient.opted_out", "recipient.opted_in"], {
+    inbound_message_id: {
+      type: ["string", "null"],
+      description: "The message that asked for it; null when it was added or removed otherwise.",
+    },
+    object: componentRef("Suppression"),
+  }),
   CampaignEvent: event(
     [
       "campaign.started",
@@ -213,6 +225,24 @@ const EVENTS: Readonly<Record<EventType, Described>> = {
     "A message was cancelled",
     "Sent when a message is cancelled before it was sent; it is not charged.",
   ),
+  "inbound_message.received": {
+    summary: "A handset has written to one of your numbers",
+    description: "Sent when all parts of a message have come, or 10 minutes after the first.",
+    schema: "InboundMessageEvent",
+    example: INBOUND_EVENT_EXAMPLE,
+  },
+  "recipient.opted_out": {
+    summary: "A number must not be written to any more",
+    description: "Sent when a handset opts out, or when a suppression is added.",
+    schema: "RecipientEvent",
+    example: OPT_EVENT_EXAMPLES.out,
+  },
+  "recipient.opted_in": {
+    summary: "A number may be written to again",
+    description: "Sent when a handset opts in again, or when a suppression is removed.",
+    schema: "RecipientEvent",
+    example: OPT_EVENT_EXAMPLES.in,
+  },
   "campaign.started": campaignEvent(
     "started",
     "A campaign has started",

@@ -14,6 +14,7 @@ import type { Reason } from "../../proto/gen/sms/v1/common_pb.js";
 import { formatAmount } from "../../services/shared/core/money.ts";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
 import type { CAMPAIGN_STATUSES, RECIPIENT_STATUSES } from "../schemas/campaign-responses.ts";
+import { csvText } from "./csv.ts";
 import { instantOrNull, modeName, textOrNull } from "./message.ts";
 
 /** Campaign statuses by public name. */
@@ -111,33 +112,23 @@ export function renderRecipient(recipient: CampaignRecipient) {
   };
 }
 
-const CSV_HEADER = "index,to,client_reference,status,message_id,error_code,error_message";
+const CSV_HEADER = [
+  ...["index", "to", "client_reference", "status", "message_id"],
+  ...["error_code", "error_message"],
+];
 
-/** Renders recipients as CSV (RFC 4180). */
+/** Renders recipients as CSV. */
 export function renderRecipientsCsv(recipients: readonly CampaignRecipient[]): string {
-  const lines = recipients.map((recipient) =>
-    [
-      String(recipient.index),
-      recipient.to,
-      guardFormula(recipient.clientReference),
-      RECIPIENT_STATUS_NAMES.get(recipient.status) ?? "",
-      recipient.messageId,
-      recipient.error?.code ?? "",
-      recipient.error?.message ?? "",
-    ]
-      .map(csvField)
-      .join(","),
-  );
-  return [CSV_HEADER, ...lines, ""].join("\r\n");
-}
-
-/** A spreadsheet would run a text that begins so. */
-function guardFormula(text: string): string {
-  return /^[=+\-@\t]/.test(text) ? `'${text}` : text;
-}
-
-function csvField(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const rows = recipients.map((recipient) => [
+    String(recipient.index),
+    recipient.to,
+    recipient.clientReference,
+    RECIPIENT_STATUS_NAMES.get(recipient.status) ?? "",
+    recipient.messageId,
+    recipient.error?.code ?? "",
+    recipient.error?.message ?? "",
+  ]);
+  return csvText([CSV_HEADER, ...rows], [2]);
 }
 
 /** Renders what became of submitted rows. */

@@ -5,6 +5,7 @@
 import { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
 import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
 import { CAMPAIGN_SCHEMAS } from "./campaign-responses.ts";
+import { CONSENT_SCHEMAS } from "./consent.ts";
 import {
   AMOUNT,
   COUNT,
@@ -237,6 +238,7 @@ export const RESPONSE_SCHEMAS: Readonly<Record<string, Schema>> = {
   Balance: BALANCE,
   SenderId: SENDER_ID,
   ...CAMPAIGN_SCHEMAS,
+  ...CONSENT_SCHEMAS,
   WebhookEndpoint: object({ ...WEBHOOK_PROPERTIES, ...MADE_AND_CHANGED }),
   WebhookEndpointWithSecret: object({
     ...WEBHOOK_PROPERTIES,

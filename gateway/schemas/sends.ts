@@ -32,6 +32,14 @@ const CLIENT_REFERENCE = {
   examples: ["order-1001"],
 } as const;
 
+const TRAFFIC_CLASS = {
+  type: ["string", "null"],
+  description:
+    "What the message is for: no more privileged than what the sender ID is approved for, which is the default. " +
+    "An opt-out blocks every class but otp.",
+  enum: ["otp", "transactional", "promotional", null],
+} as const;
+
 const SEND_AT = {
   type: ["string", "null"],
   format: "date-time",
@@ -60,6 +68,7 @@ export const SINGLE_SEND = {
       examples: ["+2348031234567"],
     },
     from: FROM,
+    traffic_class: TRAFFIC_CLASS,
     body: BODY,
     client_reference: CLIENT_REFERENCE,
     send_at: SEND_AT,
@@ -81,6 +90,7 @@ export const BULK_SEND = {
       items: TO_ITEM,
     },
     from: FROM,
+    traffic_class: TRAFFIC_CLASS,
     body: BODY,
     client_reference: { ...CLIENT_REFERENCE, description: "Copied onto every message." },
     send_at: SEND_AT,
@@ -94,6 +104,7 @@ export const BATCH_SEND = {
   required: ["from", "messages"],
   properties: {
     from: FROM,
+    traffic_class: TRAFFIC_CLASS,
     messages: {
       type: "array",
       description: "1 to 1,000 items.",

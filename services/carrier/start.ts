@@ -1,9 +1,11 @@
+import { ConsentService } from "../../proto/gen/sms/v1/consent_pb.js";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import { pause } from "../shared/flow/backoff.ts";
 import type { Lifecycle } from "../shared/io/lifecycle.ts";
 import type { Nats } from "../shared/io/nats.ts";
 import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
+import { createConsentClient } from "./adapters/consent-client.ts";
 import { createMessagingClient } from "./adapters/messaging-client.ts";
 import { subscribeToNotifications } from "./adapters/queue-notifications.ts";
 import { startReceiptListener } from "./adapters/receipt-listener.ts";
@@ -12,6 +14,7 @@ import { submitSpans } from "./adapters/submit-span.ts";
 import { unmatchedReceiptsPage } from "./adapters/unmatched-receipts-page.ts";
 import { type BackgroundOptions, startBackgroundJobs } from "./app/background-jobs.ts";
 import { createConnectorRunner } from "./app/connector.ts";
+import { createInboundRecorder } from "./app/inbound-recorder.ts";
 import { createOutcomeReporter } from "./app/outcome-reporter.ts";
 import type { ConnectorConfig } from "./app/ports.ts";
 import { createReceiptMatcher } from "./app/receipt-matcher.ts";
@@ -49,6 +52,10 @@ export const start: StartService = async (context) => {
   const messaging = createMessagingClient(context.client(MessagingService), journal);
   const recent = createRecentSubmissions(RECENT_SUBMISSIONS_MAX);
 
+  const consent = createConsentClient(context.client(ConsentService));
+  const inbound = createInboundRecorder(consent, log);
+  lifecycle.onClose("inbound messages", () => inbound.close());
+
   const supervisor = createSupervisor({
     listConnectors: () => routing.listConnectors(),
     createRunner: (connector) =>
@@ -58,7 +65,10 @@ export const start: StartService = async (context) => {
         hasSingleReceipt: connector.hasSingleReceipt,
         createLink: connector.createLink,
         onReceipt: receipts.take,
-        onMobileOriginated: () => metrics.mobileOriginated.inc({ connector: connector.id }),
+        async onInbound(part) {
+          await inbound.take({ ...part, connectorId: connector.id, receivedAtMs: clock.now() });
+          metrics.mobileOriginated.inc({ connector: connector.id });
+        },
       }),
     createRateLimiter({ id, ratePerSecond }) {
       if (ratePerSecond === 0) return undefined;

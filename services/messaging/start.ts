@@ -1,5 +1,6 @@
 /** Opens the connections, wires and serves messaging. Connections close in reverse order. */
 import { randomUUID } from "node:crypto";
+import { ConsentService } from "../../proto/gen/sms/v1/consent_pb.js";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
@@ -60,6 +61,7 @@ export const start: StartService = async (context) => {
       senderId: context.client(SenderIdService),
       wallet: context.client(WalletService),
       routing: context.client(RoutingService),
+      consent: context.client(ConsentService),
     },
     nats: nats.connection,
     clock,

@@ -29,12 +29,17 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
       ...["PreviewCampaign", "SendCampaignTest", "StartCampaign", "PauseCampaign"],
       ...["ResumeCampaign", "CancelOpenCampaign"],
     ],
+    "sms.v1.ConsentService": [
+      ...["ListInboundMessages", "GetInboundMessage"],
+      ...["ListSuppressions", "AddSuppressions", "RemoveSuppression"],
+    ],
   },
   messaging: {
     "sms.v1.TenantService": ["GetTenants"],
     "sms.v1.SenderIdService": ["ResolveSenderIds"],
     "sms.v1.WalletService": ["PlaceHolds", "ReleaseReservation"],
     "sms.v1.RoutingService": ["GetRouteTable"],
+    "sms.v1.ConsentService": ["GetSuppressionTable", "CheckSuppressions"],
   },
   wallet: { "sms.v1.MessagingService": ["ResolveReservations"] },
   "sender-id": { "sms.v1.TenantService": ["GetTenant"] },
@@ -44,7 +49,9 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
       ...["RenewClaims", "RecoverClaims"],
     ],
     "sms.v1.RoutingService": ["ListConnectors", "GetConnectorSettings", "ReportConnectorHealth"],
+    "sms.v1.ConsentService": ["RecordInbound", "ConfirmInbound"],
   },
+  consent: { "sms.v1.MessagingService": ["SendMessages"] },
   campaign: {
     "sms.v1.TenantService": ["GetTenant"],
     "sms.v1.WalletService": ["GetWallet"],
@@ -78,6 +85,11 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
       ...["GetCampaign", "ListCampaigns", "ListRecipients", "FindRecipients", "PauseCampaign"],
       ...["ResumeCampaign", "CancelOpenCampaign", "CheckCampaigns"],
       ...["ListDeadLetters", "ReplayDeadLetters"],
+    ],
+    "sms.v1.ConsentService": [
+      ...["ListInboundMessages", "GetInboundMessage", "ListSuppressions", "AddSuppressions"],
+      ...["RemoveSuppression", "CreateInboundNumber", "ListInboundNumbers"],
+      ...["RemoveInboundNumber", "SetKeywords", "GetKeywords"],
     ],
     // A page of the ops port.
     "sms.v1.Carrier": ["ListUnmatchedReceipts"],

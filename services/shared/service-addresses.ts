@@ -13,7 +13,8 @@ export const SERVICE_ADDRESSES: Readonly<
         | "ROUTING_GRPC"
         | "MESSAGING_GRPC"
         | "WEBHOOK_GRPC"
-        | "CAMPAIGN_GRPC";
+        | "CAMPAIGN_GRPC"
+        | "CONSENT_GRPC";
     }
   >
 > = {
@@ -24,6 +25,7 @@ export const SERVICE_ADDRESSES: Readonly<
   "sms.v1.MessagingService": { name: "messaging", setting: "MESSAGING_GRPC" },
   "sms.v1.WebhookService": { name: "webhook", setting: "WEBHOOK_GRPC" },
   "sms.v1.CampaignService": { name: "campaign", setting: "CAMPAIGN_GRPC" },
+  "sms.v1.ConsentService": { name: "consent", setting: "CONSENT_GRPC" },
 };
 
 /** The address settings of services that these call and that run in other processes. */

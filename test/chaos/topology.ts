@@ -20,6 +20,7 @@ export const PROCESSES: readonly { readonly name: string; readonly service: stri
   { name: "webhook", service: "webhook" },
   { name: "campaign", service: "campaign" },
   { name: "gateway", service: "gateway" },
+  { name: "consent", service: "consent" },
 ];
 
 /** The servers under the services. */
@@ -38,17 +39,18 @@ const CALLS: Readonly<
   routing: { servers: ["mongod", "nats-server"], services: [] },
   messaging: {
     servers: ["mongod", "nats-server"],
-    services: ["tenant", "sender-id", "routing", "wallet"],
+    services: ["tenant", "sender-id", "routing", "wallet", "consent"],
   },
   carrier: {
     servers: ["mongod", "nats-server", "redis"],
-    services: ["messaging", "routing"],
+    services: ["messaging", "routing", "consent"],
   },
   webhook: { servers: ["mongod", "nats-server"], services: [] },
   campaign: { servers: ["mongod", "nats-server"], services: ["tenant", "wallet", "messaging"] },
+  consent: { servers: ["mongod", "nats-server"], services: ["messaging"] },
   gateway: {
     servers: ["nats-server", "redis"],
-    services: ["tenant", "messaging", "wallet", "sender-id", "webhook", "campaign"],
+    services: ["tenant", "messaging", "wallet", "sender-id", "webhook", "campaign", "consent"],
   },
 };
 

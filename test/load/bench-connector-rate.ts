@@ -104,7 +104,7 @@ function runReplica({ port, redisUrl, rate }: Replica): void {
       beforeWrite: dispatcher.beforeWrite,
       onReceipt: async () => undefined,
       onLateAnswer: dispatcher.lateAnswer,
-      onMobileOriginated: () => undefined,
+      onInbound: async () => undefined,
       onChange: () => dispatcher.pump(),
     },
     log,

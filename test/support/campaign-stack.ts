@@ -40,7 +40,7 @@ export type CampaignStack = {
 };
 
 const PROCESSES = [
-  { name: "core", services: ["tenant", "sender-id", "routing", "webhook", "gateway"] },
+  { name: "core", services: ["tenant", "sender-id", "routing", "consent", "webhook", "gateway"] },
   ...["messaging", "wallet", "carrier", "campaign"].map((name) => ({ name, services: [name] })),
 ];
 

@@ -44,14 +44,8 @@ export type CarrierStack = {
 };
 
 const CORE = [
-  "tenant",
-  "sender-id",
-  "wallet",
-  "routing",
-  "messaging",
-  "webhook",
-  "campaign",
-  "gateway",
+  ...["tenant", "sender-id", "wallet", "routing", "messaging", "webhook", "gateway"],
+  ...["campaign", "consent"],
 ];
 
 /** Starts it: the services in one process, the carrier in another, the simulator in a third. */

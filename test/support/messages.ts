@@ -120,6 +120,7 @@ function step(message: Message, status: keyof typeof REASONS): Decision {
 function fresh(overrides: Partial<Message>): Message {
   return {
     id: newId("message", START_MS),
+    trafficClass: "transactional",
     tenantId: "ten_01ARZ3NDEKTSV4RRFFQ69G5FAV",
     mode: "live",
     source: "api",

@@ -76,7 +76,7 @@ export async function openMessagingHarness(
     });
   }
 
-  for (const name of ["tenant", "sender-id", "wallet", "routing"]) {
+  for (const name of ["tenant", "sender-id", "wallet", "routing", "consent"]) {
     const { start } = (await import(`../../services/${name}/start.ts`)) as { start: StartService };
     await begin(start, serviceRoutes);
   }
@@ -144,7 +144,7 @@ function createLateTransport(current: () => RouteList): Transport {
   };
 }
 
-const DATABASES = ["tenant", "sender_id", "wallet", "routing", "messaging"];
+const DATABASES = ["tenant", "sender_id", "wallet", "routing", "consent", "messaging"];
 
 async function prepare(
   servers: Pick<TestServers, "mongodbUri" | "natsUrl">,

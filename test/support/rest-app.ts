@@ -198,6 +198,7 @@ export function memoryPorts(changes: Partial<OperationPorts> = {}): OperationPor
     senderIds: nothing,
     webhooks: nothing,
     campaigns: nothing,
+    consent: nothing,
     keyLocks: createMemoryKeyLocks(),
     testQuota: createMemoryTestQuota(10_000),
     cursors: createCursors("a key of tests"),

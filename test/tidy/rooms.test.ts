@@ -10,6 +10,7 @@ const SERVICES = [
   "carrier",
   "webhook",
   "campaign",
+  "consent",
 ];
 const ROOMS = ["README.md", "domain", "app", "store", "adapters", "config", "start", "migrate"];
 

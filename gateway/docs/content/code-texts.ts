@@ -18,6 +18,8 @@ export const FIELD_CODES: Readonly<Record<string, string>> = {
   duplicate_recipient: "The same number came earlier in the request.",
   destination_not_supported: "The destination country is not enabled.",
   body_too_long: "The text needs more than 10 segments.",
+  recipient_opted_out: "The recipient does not want messages from this sender.",
+  traffic_class_not_allowed: "The sender ID is approved for a less privileged class.",
 };
 
 /** Codes of a message's `error`, by its status (`docs/contract.md#statuses`). */
@@ -27,6 +29,7 @@ export const MESSAGE_CODES: Readonly<Record<string, Readonly<Record<string, stri
     duplicate_recipient: "The same number came earlier in the request.",
     destination_not_supported: "The destination country is not enabled.",
     body_too_long: "The text needs more than 10 segments.",
+    recipient_opted_out: "The recipient does not want messages from this sender.",
   },
   failed: {
     no_route: "No route could carry the message.",
@@ -37,6 +40,7 @@ export const MESSAGE_CODES: Readonly<Record<string, Readonly<Record<string, stri
     submission_unknown: "A carrier never told whether it took the message; it is not sent again.",
     sender_id_not_approved: "The sender ID could not be used any more when the message was due.",
     tenant_suspended: "The account was suspended when the message was due.",
+    recipient_opted_out: "The recipient opted out before the message was due.",
     queue_expired: "It could not be sent within 4 hours.",
   },
   cancelled: { cancelled: "It was cancelled before it was sent." },

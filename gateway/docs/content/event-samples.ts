@@ -3,6 +3,7 @@ import { compactSorted } from "../../../services/shared/core/canonical-json.ts";
 import type { EventType } from "../../../services/shared/core/event-types.ts";
 import type { MessageStatus } from "../../../services/shared/core/message-status.ts";
 import { CAMPAIGN_EXAMPLE } from "./campaign-samples.ts";
+import { INBOUND_EXAMPLE, SUPPRESSION_EXAMPLE } from "./consent-samples.ts";
 import { BALANCE_EXAMPLE, MESSAGE_EXAMPLE, SENDER_ID_EXAMPLE } from "./samples.ts";
 
 const ACCEPTED_AT = "2026-11-02T09:30:00.125Z";
@@ -137,6 +138,23 @@ export const CAMPAIGN_EVENT_EXAMPLES = {
   completed: campaignEvent("campaign.completed", "running", { status: "completed", ...ENDED }),
   cancelled: campaignEvent("campaign.cancelled", "running", { status: "cancelled", ...ENDED }),
   failed: campaignEvent("campaign.failed", "paused", { status: "failed", ...ENDED }),
+} as const;
+
+/** A handset has written. */
+export const INBOUND_EVENT_EXAMPLE = event("inbound_message.received", ACCEPTED_AT, {
+  object: INBOUND_EXAMPLE,
+});
+
+/** A number was suppressed, and allowed again. */
+export const OPT_EVENT_EXAMPLES = {
+  out: event("recipient.opted_out", ACCEPTED_AT, {
+    inbound_message_id: INBOUND_EXAMPLE.id,
+    object: SUPPRESSION_EXAMPLE,
+  }),
+  in: event("recipient.opted_in", ACCEPTED_AT, {
+    inbound_message_id: null,
+    object: { ...SUPPRESSION_EXAMPLE, source: "api", reason: null },
+  }),
 } as const;
 
 /** The wallet was funded. */

@@ -10,6 +10,7 @@ import {
   type MessagingService,
   type SendMessagesResponse,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { TrafficClass } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { fingerprint } from "../../../services/shared/core/canonical-json.ts";
 import type { Clock } from "../../../services/shared/core/clock.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
@@ -141,6 +142,16 @@ function takeQuota({ testQuota }: SendPorts, { caller }: OperationRequest, send:
   return takeTestQuota(testQuota, caller, send.recipients?.length ?? 0);
 }
 
+const TRAFFIC_CLASSES: Readonly<Record<string, TrafficClass>> = {
+  otp: TrafficClass.OTP,
+  transactional: TrafficClass.TRANSACTIONAL,
+  promotional: TrafficClass.PROMOTIONAL,
+};
+
+function readTrafficClass(value: unknown): TrafficClass {
+  return TRAFFIC_CLASSES[String(value)] ?? TrafficClass.UNSPECIFIED;
+}
+
 /** Batches single sends; a bulk or batch send is large enough for a call of its own. */
 function callMessaging(
   { messaging, sendOne }: SendPorts,
@@ -186,6 +197,7 @@ function toRequest(
     source: MessageSource.API,
     endpoint: kind.endpoint,
     from: value.from as string,
+    trafficClass: readTrafficClass(value.traffic_class),
     clientReference: (value.client_reference as string | null | undefined) ?? "",
     sendAtMs: BigInt("sendAtMs" in sendAt ? sendAt.sendAtMs : 0),
     ...kind.read(value),

@@ -48,7 +48,7 @@ export type RunnerOptions = Omit<DispatcherOptions, "onRoom" | "outcomes" | "ste
   readonly log: Logger;
   readonly createLink: (events: LinkEvents) => Link;
   readonly onReceipt: LinkEvents["onReceipt"];
-  readonly onMobileOriginated: () => void;
+  readonly onInbound: LinkEvents["onInbound"];
 };
 
 const CLAIM_MAX = 1000;
@@ -151,7 +151,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
       beforeWrite: dispatcher.beforeWrite,
       onReceipt: options.onReceipt,
       onLateAnswer: dispatcher.lateAnswer,
-      onMobileOriginated: options.onMobileOriginated,
+      onInbound: options.onInbound,
       onChange: () => dispatcher.pump(),
     });
     binds.set(index, createBind(index, link, steadyClock, log, evidence));

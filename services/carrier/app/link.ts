@@ -1,4 +1,5 @@
 /** The port to a carrier; `adapters/links/` implements it for SMPP, HTTP and the test route. */
+import type { InboundPart } from "../domain/inbound-part.ts";
 import type { ClaimedMessage, IncomingReceipt, PartOutcome } from "../domain/message.ts";
 
 /** One part of a message, ready for the wire. Only the link that prepared it reads `payload`. */
@@ -50,6 +51,6 @@ export type LinkEvents = {
   readonly onLateAnswer: (messageId: string, partIndex: number, outcome: PartOutcome) => void;
   /** The state of the link changed: the window may have free slots now. */
   readonly onChange: () => void;
-  /** The link acknowledged a message from a handset. */
-  readonly onMobileOriginated: () => void;
+  /** Takes a message from a handset; the link acknowledges it to the carrier when the promise resolves. */
+  readonly onInbound: (part: InboundPart) => Promise<void>;
 };

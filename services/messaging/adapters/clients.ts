@@ -4,6 +4,7 @@
  */
 import type { Client } from "@connectrpc/connect";
 import type { NatsConnection } from "nats";
+import type { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";
 import type {
   GetRouteTableResponse,
   RoutingService,
@@ -27,6 +28,7 @@ import { rpcAnswer } from "../../shared/rpc/call.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 import type { Hold, ServiceClients } from "../app/ports.ts";
 import { CALL, createSenderLoader, createTenantLoader, senderKey } from "./loaders.ts";
+import { createSuppressions } from "./suppressions.ts";
 
 /** The maximum age of cached results. */
 const FACT_AGE_MAX_MS = 5000;
@@ -40,6 +42,7 @@ export type RpcClients = {
   readonly senderId: Client<typeof SenderIdService>;
   readonly wallet: Client<typeof WalletService>;
   readonly routing: Client<typeof RoutingService>;
+  readonly consent: Client<typeof ConsentService>;
 };
 
 /** Opens the clients; `close` ends their background work. */
@@ -58,6 +61,7 @@ export function openServiceClients(options: {
     const asked = Promise.resolve(tenants.get(tenantId)).catch(() => undefined);
     return (await answerWithin(asked, CURRENCY_WAIT_MS))?.currency ?? "";
   };
+  const suppressions = createSuppressions(clients.consent, clock);
   const table = keepRouteTable(clients.routing, log);
   const holds = createBatcher<Hold, void>({
     name: "holds",
@@ -75,11 +79,16 @@ export function openServiceClients(options: {
       const prefix = `${subject.slice("invalidate.sender_id.".length)}|`;
       senders.forget((key) => key.startsWith(prefix));
     }),
+    subscribe(nats, "invalidate.consent.*", ({ subject }) =>
+      suppressions.forget(subject.slice("invalidate.consent.".length)),
+    ),
     subscribe(nats, "invalidate.routing", () => table.nudge()),
   ];
   return {
     tenant: (tenantId) => tenants.get(tenantId),
     usableSender: (tenantId, name) => senders.get(senderKey(tenantId, name)),
+    suppressions: suppressions.table,
+    checkSuppressed: suppressions.check,
     routeTable: () => table.current(),
     placeHold: (hold) => holds.add(hold),
     placeHolds: (all) => runDetached(() => placeHolds(clients.wallet, all, currencyOf)),

@@ -4,11 +4,13 @@ import {
   type SenderIdResponse,
   type SenderIdService,
   SenderIdStatus,
+  TrafficClass,
 } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import type { Tenant, TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { createDataLoader } from "../../shared/flow/data-loader.ts";
 import { rpcAnswer } from "../../shared/rpc/call.ts";
-import type { TenantFacts } from "../app/ports.ts";
+import type { TenantFacts, UsableSender } from "../app/ports.ts";
+import type { TrafficClass as Class } from "../domain/traffic-class.ts";
 
 /** The deadline of calls to other services. */
 export const CALL = { timeoutMs: 5000 } as const;
@@ -31,7 +33,7 @@ export function senderKey(tenantId: string, name: string): string {
   return `${tenantId}|${name.toLowerCase()}`;
 }
 
-/** Loads the registered spelling of a sender ID; undefined when it cannot be used now. */
+/** Loads a sender ID; undefined when it cannot be used now. */
 export function createSenderLoader(client: Client<typeof SenderIdService>) {
   return createDataLoader({
     name: "sender IDs",
@@ -39,7 +41,7 @@ export function createSenderLoader(client: Client<typeof SenderIdService>) {
     load: async (keys: readonly string[]) => {
       const requests = keys.map(toRequest);
       const { answers } = await rpcAnswer(client.resolveSenderIds({ requests }, CALL));
-      return keys.map((_, at) => usableName(answers[at]));
+      return keys.map((_, at) => usableSender(answers[at]));
     },
   });
 }
@@ -61,7 +63,20 @@ function toFacts(tenant: Tenant): TenantFacts {
   };
 }
 
-function usableName(answer: SenderIdResponse | undefined): string | undefined {
+const CLASSES: Readonly<Record<TrafficClass, Class>> = {
+  [TrafficClass.UNSPECIFIED]: "transactional",
+  [TrafficClass.OTP]: "otp",
+  [TrafficClass.TRANSACTIONAL]: "transactional",
+  [TrafficClass.PROMOTIONAL]: "promotional",
+};
+
+/** Reads a class of traffic; undefined when none is given. */
+export function readTrafficClass(wire: TrafficClass): Class | undefined {
+  return wire === TrafficClass.UNSPECIFIED ? undefined : CLASSES[wire];
+}
+
+function usableSender(answer: SenderIdResponse | undefined): UsableSender | undefined {
   const senderId = answer?.senderId;
-  return senderId?.status === SenderIdStatus.APPROVED ? senderId.name : undefined;
+  if (senderId?.status !== SenderIdStatus.APPROVED) return undefined;
+  return { name: senderId.name, trafficClass: CLASSES[senderId.trafficClass] };
 }

@@ -30,6 +30,7 @@ import { currentRoute, type Message, type MessageMode } from "../domain/message.
 import type { Outcome } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { SendEndpoint as Endpoint, SendRequest } from "../domain/send-request.ts";
+import { readTrafficClass } from "./loaders.ts";
 import {
   toWireMessage,
   toWireTime,
@@ -105,6 +106,8 @@ export function readSendRequest(
       clientReference: clientReference || undefined,
     })),
     heldAmountMax: wire.heldAmountMax,
+    trafficClass: readTrafficClass(wire.trafficClass),
+    isConsentReply: wire.isConsentReply,
   };
 }
 

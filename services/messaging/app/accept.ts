@@ -12,10 +12,12 @@ import {
   type SendRequest,
   validationError,
 } from "../domain/send-request.ts";
+import { isAllowed } from "../domain/traffic-class.ts";
 import { type CommitParts, createSendCommitter } from "./commit-sends.ts";
 import { type Idempotency, sendScope } from "./idempotency.ts";
 import type { InflightSends } from "./inflight-sends.ts";
 import type { QueueNotifications } from "./notify.ts";
+import { findOptOuts } from "./opt-outs.ts";
 import type {
   CallTrace,
   Hold,
@@ -73,8 +75,19 @@ export function createSendService(parts: SendServiceParts): SendService {
     checkMaySend(tenant);
     const sender = await services.usableSender(request.tenantId, request.from);
     if (sender === undefined) throw unusableSender();
+    const trafficClass = request.trafficClass ?? sender.trafficClass;
+    if (!isAllowed(trafficClass, sender.trafficClass)) throw forbiddenClass(trafficClass);
+    const question = {
+      tenantId: request.tenantId,
+      sender: sender.name,
+      // The confirmation of an opt-out goes to a number that has opted out.
+      trafficClass: request.isConsentReply === true ? "otp" : trafficClass,
+      numbers: request.recipients.map(({ to }) => to),
+    } as const;
     return {
-      sender,
+      sender: sender.name,
+      trafficClass,
+      isOptedOut: await findOptOuts(services, question),
       plan: tenant.plan,
       currency: tenant.currency,
       redact: tenant.redactBodies,
@@ -159,6 +172,12 @@ function unusableSender(): AppError {
   const message = "This sender ID cannot be used now.";
   const fields = [{ field: "from", code: "invalid_value", message }];
   return new AppError("sender_id_not_approved", message, { fields });
+}
+
+/** Names the wrong field as a validation error does. */
+function forbiddenClass(trafficClass: string): AppError {
+  const message = `This sender ID does not carry ${trafficClass} messages.`;
+  return validationError([{ field: "traffic_class", code: "traffic_class_not_allowed", message }]);
 }
 
 /** Checks each queue once; all messages of a send have the same priority class. */

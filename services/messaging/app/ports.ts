@@ -5,6 +5,7 @@ import type { Draft } from "../domain/build-messages.ts";
 import type { Claim, Message, MessageMode, PriorityClass, StatusEvent } from "../domain/message.ts";
 import type { CheckedMessage, MessageCharge } from "../domain/message-invariants.ts";
 import type { SendRequest } from "../domain/send-request.ts";
+import type { TrafficClass } from "../domain/traffic-class.ts";
 
 /** The record of an accepted send, or of a cancel made under an idempotency key. */
 export type SendRecord = {
@@ -47,6 +48,16 @@ export type TenantFacts = {
   readonly redactBodies: boolean;
 };
 
+/** A sender ID that can be used now. */
+export type UsableSender = {
+  /** The registered spelling. */
+  readonly name: string;
+  readonly trafficClass: TrafficClass;
+};
+
+/** The numbers of a tenant that must not be written to; the sender is in lower case. */
+export type SuppressionTable = { has(number: string, sender: string): boolean };
+
 /** The filters of a list; `undefined` and empty lists mean any. */
 export type ListFilter = {
   readonly tenantId: string;
@@ -76,8 +87,19 @@ export type Hold = {
 export type ServiceClients = {
   /** Undefined when there is no such tenant. */
   tenant(tenantId: string): TenantFacts | undefined | Promise<TenantFacts | undefined>;
-  /** The registered spelling, when the tenant may send from that name now. */
-  usableSender(tenantId: string, name: string): string | undefined | Promise<string | undefined>;
+  /** The sender ID, when the tenant may send from that name now. */
+  usableSender(
+    tenantId: string,
+    name: string,
+  ): UsableSender | undefined | Promise<UsableSender | undefined>;
+  /** The suppressions of a tenant; `large` when they are asked about one by one. */
+  suppressions(tenantId: string): SuppressionTable | "large" | Promise<SuppressionTable | "large">;
+  /** Which of these numbers are suppressed for a sender, in lower case. */
+  checkSuppressed(
+    tenantId: string,
+    sender: string,
+    numbers: readonly string[],
+  ): Promise<ReadonlySet<string>>;
   routeTable(): RouteTable;
   /** Throws `insufficient_balance`. An unknown outcome is `service_unavailable`. */
   placeHold(hold: Hold): Promise<void>;
@@ -159,7 +181,10 @@ export type ChangeSet = {
 };
 
 /** A message whose state ends by time. Only a hint: the transaction that changes it reads it again. */
-export type DueMessage = Pick<Message, "id" | "tenantId" | "from" | "status">;
+export type DueMessage = Pick<
+  Message,
+  "id" | "tenantId" | "from" | "to" | "status" | "trafficClass"
+>;
 
 /** The store of messages, without the queue (`queue.ts`) and the lists (`lists.ts`). */
 export type MessageStore = {

@@ -10,6 +10,7 @@ import type { AvailabilityOf } from "../domain/choose-route.ts";
 import type { Timeouts } from "../domain/queue-transitions.ts";
 import type { SendingRights } from "../domain/schedule.ts";
 import { applyTimeout } from "../domain/timeouts.ts";
+import { findOptOuts } from "./opt-outs.ts";
 import type { DueMessage, MessageStore, SendStore, ServiceClients } from "./ports.ts";
 import type { Changes } from "./update-messages.ts";
 
@@ -29,7 +30,11 @@ const DUE_PAGE = 5000;
 const NOT_SCHEDULED: readonly MessageStatus[] = ["queued", "sent"];
 /** Keys are deleted this long after they expire, in order of creation. */
 const KEY_SLACK_MS = 3_600_000;
-const NO_RIGHTS_NEEDED: SendingRights = { tenantMaySend: true, senderIsUsable: true };
+const NO_RIGHTS_NEEDED: SendingRights = {
+  tenantMaySend: true,
+  senderIsUsable: true,
+  recipientAllows: true,
+};
 
 export function createSweeps(options: {
   readonly store: MessageStore;
@@ -55,9 +60,13 @@ export function createSweeps(options: {
     try {
       const tenant = await services.tenant(message.tenantId);
       const sender = await services.usableSender(message.tenantId, message.from);
+      const { tenantId, from, to, trafficClass } = message;
+      const question = { tenantId, sender: from, trafficClass, numbers: [to] };
+      const isOptedOut = await findOptOuts(services, question);
       return {
         tenantMaySend: tenant !== undefined && !tenant.suspended,
         senderIsUsable: sender !== undefined,
+        recipientAllows: !isOptedOut(to),
       };
     } catch (error) {
       // One faulty message must not block the others.

@@ -19,6 +19,7 @@ import {
   type SendRequest,
   validationError,
 } from "./send-request.ts";
+import type { TrafficClass } from "./traffic-class.ts";
 
 /** The one route of test mode. */
 export const TEST_ROUTE: FrozenRoute = Object.freeze({
@@ -31,6 +32,9 @@ export const TEST_ROUTE: FrozenRoute = Object.freeze({
 export type DraftFacts = {
   /** The sender ID's registered spelling. */
   readonly sender: string;
+  readonly trafficClass: TrafficClass;
+  /** True for a number that must not be written to. */
+  readonly isOptedOut: (number: string) => boolean;
   readonly plan: string;
   readonly currency: string;
   readonly redact: boolean;
@@ -148,6 +152,7 @@ function checkRecipient(
   const to = parsed.e164;
   if (seen.has(to)) return refuse(to, "duplicate_recipient");
   seen.add(to);
+  if (facts.isOptedOut(to)) return refuse(to, "recipient_opted_out");
   const priced = selectRoutes(facts.table, {
     tenantId: request.tenantId,
     plan: facts.plan,
@@ -229,6 +234,7 @@ function toMessage(
     history: [{ status, atMs: createdMs, error }],
     routes: checked.routes,
     routeAt: 0,
+    trafficClass: facts.trafficClass,
     priority: request.endpoint === "single" && request.source !== "campaign" ? "single" : "bulk",
     phase: isQueued ? "waiting" : undefined,
     claim: undefined,

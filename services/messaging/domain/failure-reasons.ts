@@ -7,6 +7,7 @@ const TEXTS = {
   duplicate_recipient: "The same number appears earlier in the request.",
   destination_not_supported: "Messages to this destination are not enabled.",
   body_too_long: "The body is longer than 10 segments.",
+  recipient_opted_out: "The recipient has opted out of messages from this sender.",
   no_route: "No route can carry the message any more.",
   carrier_unavailable: "The carrier could not take the message.",
   submission_unknown: "The carrier never confirmed that it took the message.",
@@ -45,6 +46,7 @@ const FAILED_CODES: ReadonlySet<string> = new Set<ReasonCode>([
   "submission_unknown",
   "sender_id_not_approved",
   "tenant_suspended",
+  "recipient_opted_out",
   "queue_expired",
 ]);
 

@@ -8,6 +8,7 @@ import {
 import type { Encoding } from "../../shared/core/segments.ts";
 import { isLegalMove } from "../../shared/core/state-table.ts";
 import { type Reason, type ReasonCode, reasonFor } from "./failure-reasons.ts";
+import type { TrafficClass } from "./traffic-class.ts";
 
 /** Whether a message is real, or carried by the built-in simulator at price zero. */
 export const MESSAGE_MODES = ["live", "test"] as const;
@@ -83,6 +84,7 @@ export type Message = {
   readonly amount: bigint | undefined;
   readonly currency: string;
   readonly clientReference: string | undefined;
+  readonly trafficClass: TrafficClass;
   readonly error: Reason | undefined;
   /** The carrier's raw code, for operators. */
   readonly carrierCode: string | undefined;

@@ -4,6 +4,7 @@ import { BULK_DEFAULT, RECIPIENT_CHARS_MAX, SEGMENTS_MAX } from "../../shared/co
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import { describeText, hasLoneSurrogate } from "../../shared/core/segments.ts";
 import type { MessageMode } from "./message.ts";
+import type { TrafficClass } from "./traffic-class.ts";
 
 /** The endpoint of a send: idempotency keys belong to it, and single sends have another response. */
 export type SendEndpoint = "single" | "bulk" | "batch" | "campaign";
@@ -38,6 +39,10 @@ export type SendRequest = {
   /** The gateway has checked `sendAtMs`; otherwise it is as its caller wrote it. */
   readonly isCheckedAtGateway: boolean;
   readonly recipients: readonly RequestedRecipient[];
+  /** Undefined: the sender ID's own. */
+  readonly trafficClass?: TrafficClass | undefined;
+  /** Confirms an opt-out: sent although its recipient has opted out. */
+  readonly isConsentReply?: boolean;
   /** The most that it may hold, in 1/10,000 of the currency unit. */
   readonly heldAmountMax?: bigint | undefined;
 };

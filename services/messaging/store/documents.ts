@@ -12,6 +12,7 @@ import type {
   StatusChange,
 } from "../domain/message.ts";
 import { queueOf } from "../domain/queue-transitions.ts";
+import type { TrafficClass } from "../domain/traffic-class.ts";
 
 /** Amounts are written as int64; the driver reads them as numbers where that is exact. */
 export type StoredAmount = bigint | number | Long;
@@ -39,6 +40,8 @@ export type MessageDocument = {
   amount?: StoredAmount;
   currency: string;
   client_reference?: string;
+  /** Absent when it is transactional. */
+  traffic_class?: TrafficClass;
   error?: Reason;
   carrier_code?: string;
   scheduled_at?: Date;
@@ -106,6 +109,7 @@ export function toDocument(message: Message): MessageDocument {
   if (message.campaignId !== undefined) document.campaign_id = message.campaignId;
   if (message.reservationId !== undefined) document.reservation_id = message.reservationId;
   if (message.clientReference !== undefined) document.client_reference = message.clientReference;
+  if (message.trafficClass !== "transactional") document.traffic_class = message.trafficClass;
   if (message.scheduledAtMs !== undefined) document.scheduled_at = new Date(message.scheduledAtMs);
   if (message.redact) document.redact = true;
   if (message.trace !== undefined) document.trace = message.trace;
@@ -212,6 +216,7 @@ export function fromDocument(document: MessageDocument): Message {
     amount: document.amount === undefined ? undefined : toAmount(document.amount),
     currency: document.currency,
     clientReference: document.client_reference,
+    trafficClass: document.traffic_class ?? "transactional",
     error: document.error,
     carrierCode: document.carrier_code,
     scheduledAtMs: document.scheduled_at?.getTime(),

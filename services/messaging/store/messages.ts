@@ -16,7 +16,7 @@ import { insertRecords } from "./sends.ts";
 const DELETE_MAX = 2000;
 /** By default MongoDB returns 101 documents first, and more cost another round trip. */
 const BATCH_MAX = 1000;
-const DUE_FIELDS = { tenant_id: 1, from: 1, status: 1 } as const;
+const DUE_FIELDS = { tenant_id: 1, from: 1, to: 1, status: 1, traffic_class: 1 } as const;
 
 /** Writes events inside the transaction of their change and publishes them after its commit. */
 export type EventOutbox = {
@@ -114,11 +114,13 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: EventOut
           .hint(INDEXES.due)
           .toArray(),
       );
-      return due.map(({ _id, tenant_id, from, status }) => ({
+      return due.map(({ _id, tenant_id, from, to, status, traffic_class }) => ({
         id: _id,
         tenantId: tenant_id,
         from,
+        to,
         status,
+        trafficClass: traffic_class ?? "transactional",
       }));
     },
     findCampaign: (tenantId, campaignId, { afterId, statuses }, limit) =>

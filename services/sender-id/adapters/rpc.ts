@@ -7,7 +7,7 @@ import {
 import { checkCursor, checkItems, checkKnown, pageLimit } from "../../shared/core/limits.ts";
 import type { SenderIdService } from "../app/sender-ids.ts";
 import type { Review, SenderIdStatus } from "../domain/sender-id.ts";
-import { senderIdToProto } from "./proto.ts";
+import { readTrafficClass, senderIdToProto } from "./proto.ts";
 
 const STATUS_FROM_PROTO: Readonly<Partial<Record<StatusProto, SenderIdStatus>>> = {
   [StatusProto.PENDING]: "pending",
@@ -35,7 +35,12 @@ export function senderIdRoutes(service: SenderIdService) {
     router.service(SenderIdRpc, {
       createSenderId: async (request) => ({
         senderId: senderIdToProto(
-          await service.create(request.tenantId, request.name, request.approve),
+          await service.create(
+            request.tenantId,
+            request.name,
+            request.approve,
+            readTrafficClass(request.trafficClass),
+          ),
         ),
       }),
       listSenderIds: async (request) => {
@@ -65,9 +70,11 @@ export function senderIdRoutes(service: SenderIdService) {
       },
       reviewSenderId: async (request) => {
         const action = checkKnown("review", REVIEW_FROM_PROTO[request.review]);
+        const trafficClass = readTrafficClass(request.trafficClass);
+        const { tenantId, idOrName, reason } = request;
         return {
           senderId: senderIdToProto(
-            await service.review(request.tenantId, request.idOrName, action, request.reason),
+            await service.review(tenantId, idOrName, action, reason, trafficClass),
           ),
         };
       },

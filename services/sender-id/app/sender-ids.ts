@@ -9,6 +9,7 @@ import {
   review,
   type SenderId,
   type SenderIdStatus,
+  type TrafficClass,
 } from "../domain/sender-id.ts";
 
 /** Filter and page of a list. */
@@ -83,13 +84,19 @@ export function createSenderIdService(
 
   return {
     /** Errors: `not_found` for the tenant, `validation_error`, `already_exists`. */
-    async create(tenantId: string, name: string, isApproved: boolean): Promise<SenderId> {
+    async create(
+      tenantId: string,
+      name: string,
+      isApproved: boolean,
+      trafficClass?: TrafficClass,
+    ): Promise<SenderId> {
       await tenants.isActive(tenantId);
       const senderId = createSenderId({
         id: newId("senderId"),
         tenantId,
         name,
         isApproved,
+        trafficClass,
         nowMs: clock.now(),
       });
       await store.insert(senderId);
@@ -131,10 +138,11 @@ export function createSenderIdService(
       idOrName: string,
       action: Review,
       reason: string,
+      trafficClass?: TrafficClass,
     ): Promise<SenderId> {
       checkGiven("tenant_id", tenantId);
       const before = await find(tenantId, idOrName);
-      const after = review(before, action, reason, clock.now());
+      const after = review(before, action, reason, clock.now(), trafficClass);
       if (after === before) return before;
       const isTenantActive = await tenants.isActive(after.tenantId);
       const reviewed = { senderId: after, action, isTenantActive };
@@ -144,7 +152,7 @@ export function createSenderIdService(
       }
       // Another review was saved first. The same review is a success; any other one is a conflict.
       const now = await find(tenantId, idOrName);
-      if (review(now, action, reason, clock.now()) === now) return now;
+      if (review(now, action, reason, clock.now(), trafficClass) === now) return now;
       throw new AppError("conflict", "The sender ID was reviewed by someone else; look again.");
     },
   };

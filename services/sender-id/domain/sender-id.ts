@@ -15,6 +15,9 @@ export type SenderIdStatus = "pending" | "approved" | "rejected" | "suspended";
 /** An operator's review. */
 export type Review = "approve" | "reject" | "suspend" | "reinstate";
 
+/** What a sender ID may carry (docs/contract.md#consent), from the most to the least privileged. */
+export type TrafficClass = "otp" | "transactional" | "promotional";
+
 /** A name that a tenant sends from (docs/contract.md#sender-ids). */
 export type SenderId = {
   readonly id: string;
@@ -24,6 +27,7 @@ export type SenderId = {
   readonly status: SenderIdStatus;
   /** Empty unless rejected. */
   readonly rejectionReason: string;
+  readonly trafficClass: TrafficClass;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 };
@@ -51,6 +55,7 @@ export function createSenderId(input: {
   readonly tenantId: string;
   readonly name: string;
   readonly isApproved: boolean;
+  readonly trafficClass?: TrafficClass | undefined;
   readonly nowMs: number;
 }): SenderId {
   if (!NAME.test(input.name) || input.name.trim() !== input.name) {
@@ -72,6 +77,7 @@ export function createSenderId(input: {
     name: input.name,
     status: input.isApproved ? "approved" : "pending",
     rejectionReason: "",
+    trafficClass: input.trafficClass ?? "transactional",
     createdAtMs: input.nowMs,
     updatedAtMs: input.nowMs,
   };
@@ -86,9 +92,13 @@ export function review(
   action: Review,
   reason: string,
   nowMs: number,
+  trafficClass: TrafficClass = senderId.trafficClass,
 ): SenderId {
   const { to, from } = REVIEWS[action];
-  if (senderId.status === to) return senderId;
+  // Approving an approved name again may change its class.
+  const isSame = action !== "approve" || trafficClass === senderId.trafficClass;
+  if (senderId.status === to && isSame) return senderId;
+  if (senderId.status === to) return { ...senderId, trafficClass, updatedAtMs: nowMs };
   if (!from.includes(senderId.status) || !isLegalMove(MOVES, senderId.status, to)) {
     throw new AppError(
       "invalid_state_transition",
@@ -104,6 +114,7 @@ export function review(
   return {
     ...senderId,
     status: to,
+    trafficClass: action === "approve" ? trafficClass : senderId.trafficClass,
     rejectionReason: action === "reject" ? reason : "",
     updatedAtMs: nowMs,
   };

@@ -14,6 +14,8 @@ type SenderIdDocument = {
   name_key: string;
   status: SenderIdStatus;
   rejection_reason: string;
+  /** Absent when it is transactional. */
+  traffic_class?: SenderId["trafficClass"];
   created_at: Date;
   updated_at: Date;
 };
@@ -96,6 +98,7 @@ function fromSenderId(senderId: SenderId): SenderIdDocument {
     name_key: nameKey(senderId.name),
     status: senderId.status,
     rejection_reason: senderId.rejectionReason,
+    traffic_class: senderId.trafficClass,
     created_at: new Date(senderId.createdAtMs),
     updated_at: new Date(senderId.updatedAtMs),
   };
@@ -108,6 +111,7 @@ function toSenderId(document: SenderIdDocument): SenderId {
     name: document.name,
     status: document.status,
     rejectionReason: document.rejection_reason,
+    trafficClass: document.traffic_class ?? "transactional",
     createdAtMs: document.created_at.getTime(),
     updatedAtMs: document.updated_at.getTime(),
   };

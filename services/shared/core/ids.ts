@@ -10,6 +10,8 @@ export const ID_PREFIXES = {
   reservation: "rsv_",
   senderId: "sid_",
   campaign: "cmp_",
+  inboundMessage: "inb_",
+  inboundNumber: "inn_",
   event: "evt_",
   webhookEndpoint: "whe_",
   webhookDelivery: "whd_",

@@ -68,4 +68,5 @@ export const ADDRESS_SETTINGS = {
   MESSAGING_GRPC: list(text(), []),
   WEBHOOK_GRPC: list(text(), []),
   CAMPAIGN_GRPC: list(text(), []),
+  CONSENT_GRPC: list(text(), []),
 } as const satisfies Schema;

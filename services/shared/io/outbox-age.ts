@@ -7,7 +7,7 @@ import type { Outbox } from "./outbox.ts";
  */
 export function watchOutboxAge(
   registry: Registry,
-  owner: "campaign" | "messaging" | "sender_id" | "wallet",
+  owner: "campaign" | "consent" | "messaging" | "sender_id" | "wallet",
   backlog: Outbox["backlog"],
 ): void {
   new Gauge({

@@ -11,6 +11,8 @@ export const SCOPES = [
   "webhooks:manage",
   "campaigns:read",
   "campaigns:manage",
+  "inbound:read",
+  "suppressions:manage",
 ] as const;
 
 const NETWORKS_MAX = 100;

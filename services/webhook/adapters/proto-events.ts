@@ -5,6 +5,11 @@ import {
   QuietHoursPolicy,
 } from "../../../proto/gen/sms/v1/campaign_pb.js";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
+import {
+  InboundAction,
+  type InboundMessage,
+  type Suppression,
+} from "../../../proto/gen/sms/v1/consent_pb.js";
 import type { Event } from "../../../proto/gen/sms/v1/events_pb.js";
 import { Encoding, type Message } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { type SenderId, SenderIdStatus } from "../../../proto/gen/sms/v1/sender_id_pb.js";
@@ -15,8 +20,10 @@ import { MESSAGE_STATUSES, type MessageStatus } from "../../shared/core/message-
 import type {
   CampaignView,
   DomainEvent,
+  InboundView,
   MessageView,
   SenderIdView,
+  SuppressionView,
   WalletView,
 } from "../domain/domain-event.ts";
 
@@ -67,6 +74,13 @@ export function toDomainEvent({ id, tenantId, occurredAtMs, payload }: Event): D
         campaign: readCampaign(present(campaign)),
         previousStatus: readCampaignStatus(previousStatus),
       };
+    }
+    case "inboundReceived":
+      return { ...head, kind: "inbound", message: readInbound(present(payload.value.message)) };
+    case "suppressionChanged": {
+      const { type, inboundMessageId } = payload.value;
+      const suppression = readSuppression(present(payload.value.suppression));
+      return { ...head, kind: "suppression", type, suppression, inboundMessageId };
     }
     default:
       throw new NewerEventError("the event has an unknown kind");
@@ -167,6 +181,28 @@ function readCampaign(campaign: Campaign): CampaignView {
     endedAtMs: Number(campaign.endedAtMs),
     updatedAtMs: Number(campaign.updatedAtMs),
   };
+}
+
+function readInbound(message: InboundMessage): InboundView {
+  const { id, from, to, body, parts, partsReceived } = message;
+  return {
+    ...{ id, from, to, body, parts, partsReceived },
+    encoding: message.encoding === Encoding.UCS2 ? "ucs2" : "gsm7",
+    action: ACTIONS[message.action],
+    receivedAtMs: Number(message.receivedAtMs),
+  };
+}
+
+const ACTIONS: Readonly<Record<InboundAction, string | undefined>> = {
+  [InboundAction.UNSPECIFIED]: undefined,
+  [InboundAction.OPT_OUT]: "opt_out",
+  [InboundAction.OPT_IN]: "opt_in",
+  [InboundAction.HELP]: "help",
+};
+
+function readSuppression(suppression: Suppression): SuppressionView {
+  const { number, sender, source, reason } = suppression;
+  return { number, sender, source, reason, createdAtMs: Number(suppression.createdAtMs) };
 }
 
 const PROGRESS = [

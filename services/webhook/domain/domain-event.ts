@@ -76,6 +76,28 @@ export type CampaignView = {
   readonly updatedAtMs: number;
 };
 
+/** A message from a handset. */
+export type InboundView = {
+  readonly id: string;
+  readonly from: string;
+  readonly to: string;
+  readonly body: string;
+  readonly encoding: "gsm7" | "ucs2";
+  readonly parts: number;
+  readonly partsReceived: number;
+  readonly action: string | undefined;
+  readonly receivedAtMs: number;
+};
+
+/** A number that must not be written to, or may be again. */
+export type SuppressionView = {
+  readonly number: string;
+  readonly sender: string;
+  readonly source: string;
+  readonly reason: string;
+  readonly createdAtMs: number;
+};
+
 /** One committed change. */
 export type DomainEvent = {
   /** `evt_` + ULID; the same in every report of the change. */
@@ -103,6 +125,13 @@ export type DomainEvent = {
       readonly reference: string;
     }
   | { readonly kind: "sender_id"; readonly type: string; readonly senderId: SenderIdView }
+  | { readonly kind: "inbound"; readonly message: InboundView }
+  | {
+      readonly kind: "suppression";
+      readonly type: string;
+      readonly suppression: SuppressionView;
+      readonly inboundMessageId: string;
+    }
   | {
       readonly kind: "campaign";
       readonly type: string;

@@ -9,9 +9,11 @@ import { isEventType } from "./event-types.ts";
 import {
   campaignData,
   eventBody,
+  inboundData,
   messageData,
   senderIdData,
   statusChangedData,
+  suppressionData,
   walletData,
 } from "./payloads.ts";
 
@@ -71,6 +73,16 @@ export function webhookEventsOf(change: DomainEvent): readonly WebhookEvent[] {
     case "sender_id": {
       const { type, senderId } = change;
       return webhookEvent(change, `sender_id.${type}`, false, () => senderIdData(senderId));
+    }
+    case "inbound":
+      return webhookEvent(change, "inbound_message.received", false, () =>
+        inboundData(change.message),
+      );
+    case "suppression": {
+      const { type, suppression, inboundMessageId } = change;
+      return webhookEvent(change, `recipient.${type}`, false, () =>
+        suppressionData(suppression, inboundMessageId),
+      );
     }
     case "campaign": {
       const { type, campaign, previousStatus } = change;

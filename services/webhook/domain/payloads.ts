@@ -7,7 +7,14 @@ import type { EventType } from "../../shared/core/event-types.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 import { formatAmount } from "../../shared/core/money.ts";
 import { formatInstant } from "../../shared/core/rfc3339.ts";
-import type { CampaignView, MessageView, SenderIdView, WalletView } from "./domain-event.ts";
+import type {
+  CampaignView,
+  InboundView,
+  MessageView,
+  SenderIdView,
+  SuppressionView,
+  WalletView,
+} from "./domain-event.ts";
 
 /** Version of the payloads; it equals the version of the REST API. */
 const API_VERSION = "v1";
@@ -181,6 +188,39 @@ export function campaignData(campaign: CampaignView, previousStatus: string) {
       updated_at: formatInstant(campaign.updatedAtMs),
     },
     previous_status: previousStatus,
+  };
+}
+
+/** `data` of `inbound_message.received`. */
+export function inboundData(message: InboundView) {
+  return {
+    object: {
+      id: message.id,
+      object: "inbound_message",
+      from: message.from,
+      to: message.to,
+      body: message.body,
+      encoding: message.encoding,
+      parts: message.parts,
+      complete: message.partsReceived === message.parts,
+      action: message.action ?? null,
+      received_at: formatInstant(message.receivedAtMs),
+    },
+  };
+}
+
+/** `data` of `recipient.opted_out` and `recipient.opted_in`. */
+export function suppressionData(suppression: SuppressionView, inboundMessageId: string) {
+  return {
+    inbound_message_id: textOrNull(inboundMessageId),
+    object: {
+      object: "suppression",
+      number: suppression.number,
+      sender_id: textOrNull(suppression.sender),
+      source: suppression.source,
+      reason: textOrNull(suppression.reason),
+      created_at: formatInstant(suppression.createdAtMs),
+    },
   };
 }
 

@@ -26,14 +26,8 @@ describe("a hold whose send died", function () {
         {
           name: "services",
           services: [
-            "wallet",
-            "tenant",
-            "sender-id",
-            "routing",
-            "carrier",
-            "webhook",
-            "campaign",
-            "gateway",
+            ...["wallet", "tenant", "sender-id", "routing", "carrier", "webhook", "gateway"],
+            ...["campaign", "consent"],
           ],
         },
         { name: "messaging", services: ["messaging"], settings },

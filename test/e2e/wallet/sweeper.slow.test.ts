@@ -33,14 +33,8 @@ const PROCESSES = [
   {
     name: "services",
     services: [
-      "tenant",
-      "sender-id",
-      "routing",
-      "messaging",
-      "carrier",
-      "webhook",
-      "campaign",
-      "gateway",
+      ...["tenant", "sender-id", "routing", "messaging", "carrier", "webhook", "gateway"],
+      ...["campaign", "consent"],
     ],
   },
 ];

@@ -46,7 +46,7 @@ describe("a link to an HTTP carrier", () => {
         onReceipt: async () => undefined,
         onLateAnswer: () => undefined,
         onChange: () => onChange(link.status),
-        onMobileOriginated: () => undefined,
+        onInbound: async () => undefined,
       },
       receiptBase: "http://127.0.0.1:1",
       clock: systemClock,

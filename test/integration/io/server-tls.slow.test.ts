@@ -15,7 +15,7 @@ const MAIN = join(ROOT, "services/main.ts");
 const TOKEN = "tls-test-token-of-enough-length";
 const ALL = [
   ...["tenant", "sender-id", "wallet", "routing"],
-  ...["messaging", "carrier", "webhook", "campaign", "gateway"],
+  ...["messaging", "carrier", "webhook", "gateway", "campaign", "consent"],
 ];
 const CONCERNS = ["MONGODB", "NATS", "REDIS"] as const;
 /** OpenSSL's error for a certificate of an unknown authority. */

@@ -68,7 +68,7 @@ describe("an SMPP bind of a connector", () => {
         onLateAnswer: (messageId, index, outcome) => {
           late.push(`${messageId} ${index} ${outcome.kind}`);
         },
-        onMobileOriginated: () => undefined,
+        onInbound: async () => undefined,
         onChange: () => undefined,
       },
       log: createLogger("test", "silent"),

@@ -49,7 +49,7 @@ function setUp(claim: MessagingClient["claim"] = async () => ({ messages: [], mo
     messaging: { claim },
     createLink,
     onReceipt: async () => undefined,
-    onMobileOriginated: () => undefined,
+    onInbound: async () => undefined,
   });
   return { runner, closes, reported, links: () => links };
 }

@@ -26,6 +26,8 @@ const route = (id: string, prefix: string, price: bigint) => ({
 
 const FACTS: DraftFacts = {
   sender: "Acme",
+  trafficClass: "transactional",
+  isOptedOut: () => false,
   plan: "default",
   currency: "NGN",
   redact: false,

@@ -87,7 +87,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
           message,
           nowMs,
           TIMEOUTS,
-          { tenantMaySend: true, senderIsUsable },
+          { tenantMaySend: true, senderIsUsable, recipientAllows: true },
           availabilityOf,
         ),
   ),

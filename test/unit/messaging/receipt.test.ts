@@ -229,7 +229,7 @@ describe("delivery receipts", () => {
       }
       // An older version did not look.
       const inDoubt = toUnknown(sending, NOW_MS, TIMEOUTS).message;
-      const rights = { tenantMaySend: true, senderIsUsable: true };
+      const rights = { tenantMaySend: true, senderIsUsable: true, recipientAllows: true };
       const dueMs = NOW_MS + TIMEOUTS.unknownMs;
       expect(applyTimeout(inDoubt, dueMs, TIMEOUTS, rights, ALL_AVAILABLE).message.status).to.equal(
         "sent",

@@ -96,5 +96,8 @@ function sweepsWith(
 }
 
 function message(id: string, status: DueMessage["status"]): DueMessage {
-  return { id, tenantId: "ten_a", from: "SENDER", status };
+  return {
+    ...{ id, tenantId: "ten_a", from: "SENDER", to: "+2348030000000", status },
+    trafficClass: "otp",
+  };
 }

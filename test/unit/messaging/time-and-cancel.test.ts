@@ -22,7 +22,11 @@ import {
 } from "../../support/messages.ts";
 
 const NOW_MS = START_MS + 400_000_000;
-const ALL_RIGHTS: SendingRights = { tenantMaySend: true, senderIsUsable: true };
+const ALL_RIGHTS: SendingRights = {
+  tenantMaySend: true,
+  senderIsUsable: true,
+  recipientAllows: true,
+};
 
 const due = (
   message: Message,
@@ -144,8 +148,13 @@ describe("the end of each state's time", () => {
   });
 
   const refusals: readonly (readonly [string, SendingRights, RouteState])[] = [
-    ["tenant_suspended", { tenantMaySend: false, senderIsUsable: false }, "available"],
-    ["sender_id_not_approved", { tenantMaySend: true, senderIsUsable: false }, "available"],
+    [
+      "tenant_suspended",
+      { ...ALL_RIGHTS, tenantMaySend: false, senderIsUsable: false },
+      "available",
+    ],
+    ["sender_id_not_approved", { ...ALL_RIGHTS, senderIsUsable: false }, "available"],
+    ["recipient_opted_out", { ...ALL_RIGHTS, recipientAllows: false }, "available"],
     ["no_route", ALL_RIGHTS, "removed"],
   ];
   for (const [code, rights, stand] of refusals) {

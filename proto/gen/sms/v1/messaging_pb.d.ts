@@ -7,6 +7,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message as Message$1 } from "@bufbuild/protobuf";
 import type { Mode, Reason } from "./common_pb.js";
+import type { TrafficClass } from "./sender_id_pb.js";
 
 /**
  * Describes the file sms/v1/messaging.proto.
@@ -338,6 +339,21 @@ export declare type SendMessagesRequest = Message$1<"sms.v1.SendMessagesRequest"
    * @generated from field: optional int64 held_amount_max = 14;
    */
   heldAmountMax?: bigint | undefined;
+
+  /**
+   * No more privileged than the sender ID's class, or INVALID_ARGUMENT traffic_class_not_allowed; unspecified is the
+   * sender ID's.
+   *
+   * @generated from field: sms.v1.TrafficClass traffic_class = 15;
+   */
+  trafficClass: TrafficClass;
+
+  /**
+   * The confirmation of an opt-out: sent although its recipient has opted out.
+   *
+   * @generated from field: bool is_consent_reply = 16;
+   */
+  isConsentReply: boolean;
 };
 
 /**

@@ -55,6 +55,13 @@ export declare type SenderId = Message<"sms.v1.SenderId"> & {
    * @generated from field: int64 updated_at_ms = 7;
    */
   updatedAtMs: bigint;
+
+  /**
+   * Decided by operators at approval.
+   *
+   * @generated from field: sms.v1.TrafficClass traffic_class = 8;
+   */
+  trafficClass: TrafficClass;
 };
 
 /**
@@ -81,6 +88,11 @@ export declare type CreateSenderIdRequest = Message<"sms.v1.CreateSenderIdReques
    * @generated from field: bool approve = 3;
    */
   approve: boolean;
+
+  /**
+   * @generated from field: sms.v1.TrafficClass traffic_class = 4;
+   */
+  trafficClass: TrafficClass;
 };
 
 /**
@@ -261,6 +273,13 @@ export declare type ReviewSenderIdRequest = Message<"sms.v1.ReviewSenderIdReques
    * @generated from field: string reason = 4;
    */
   reason: string;
+
+  /**
+   * With APPROVE: its class from now on; unspecified leaves it as it is.
+   *
+   * @generated from field: sms.v1.TrafficClass traffic_class = 5;
+   */
+  trafficClass: TrafficClass;
 };
 
 /**
@@ -303,6 +322,40 @@ export enum SenderIdStatus {
  * Describes the enum sms.v1.SenderIdStatus.
  */
 export declare const SenderIdStatusSchema: GenEnum<SenderIdStatus>;
+
+/**
+ * What a sender ID may carry, from the most to the least privileged.
+ *
+ * @generated from enum sms.v1.TrafficClass
+ */
+export enum TrafficClass {
+  /**
+   * As TRANSACTIONAL.
+   *
+   * @generated from enum value: TRAFFIC_CLASS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: TRAFFIC_CLASS_OTP = 1;
+   */
+  OTP = 1,
+
+  /**
+   * @generated from enum value: TRAFFIC_CLASS_TRANSACTIONAL = 2;
+   */
+  TRANSACTIONAL = 2,
+
+  /**
+   * @generated from enum value: TRAFFIC_CLASS_PROMOTIONAL = 3;
+   */
+  PROMOTIONAL = 3,
+}
+
+/**
+ * Describes the enum sms.v1.TrafficClass.
+ */
+export declare const TrafficClassSchema: GenEnum<TrafficClass>;
 
 /**
  * @generated from enum sms.v1.SenderIdReview

@@ -24,6 +24,7 @@ import {
 } from "../../domain/optional-parameters.ts";
 import { normalizeAddress, readReceipt } from "../../domain/receipt.ts";
 import { smppThrottleScopes, type ThrottleScopes, throttled } from "../../domain/throttling.ts";
+import { readInbound } from "./read-inbound.ts";
 
 /** A prepared submit_sm. */
 type SmppPayload = {
@@ -114,7 +115,9 @@ export function createSmppLink(options: {
 
   async function deliver(message: IncomingMessage): Promise<void> {
     const receipt = parseReceipt(message, { isTextEnough: true });
-    if (receipt === undefined) return events.onMobileOriginated();
+    if (receipt === undefined) {
+      return events.onInbound(readInbound(message, charsetOf(settings.defaultCharset)));
+    }
     const { verdict, errorCode } = readReceipt(
       receipt.state,
       receipt.errorCode,

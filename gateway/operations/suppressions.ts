@@ -1,0 +1,182 @@
+/** The numbers that must not be written to: list, add, remove. */
+import { canonicalJson } from "../../services/shared/core/canonical-json.ts";
+import type { FieldError } from "../../services/shared/core/errors.ts";
+import { PAGE_DEFAULT } from "../../services/shared/core/limits.ts";
+import { normaliseNumber } from "../../services/shared/core/phone.ts";
+import { rpcAnswer } from "../../services/shared/rpc/call.ts";
+import {
+  NEW_SUPPRESSIONS_EXAMPLE,
+  SUPPRESSION_EXAMPLE,
+  SUPPRESSION_IMPORT_EXAMPLE,
+  SUPPRESSION_LIST_CSV_EXAMPLE,
+  SUPPRESSIONS_CSV_EXAMPLE,
+} from "../docs/content/consent-samples.ts";
+import { componentRef, dataOf, type OperationDoc, pageOf } from "../docs/operation-doc.ts";
+import {
+  renderSuppression,
+  renderSuppressionImport,
+  renderSuppressionsCsv,
+} from "../render/consent.ts";
+import { NEW_SUPPRESSIONS, ONE_SUPPRESSION, SUPPRESSION_LIST } from "../schemas/consent.ts";
+import { parseBody } from "../schemas/parse-body.ts";
+import { compileQuery, queryFaults } from "../schemas/query.ts";
+import { compileSchema, refuse } from "../schemas/validate.ts";
+import type { InboundPorts } from "./inbound-messages.ts";
+import type { Operation, OperationRequest, OperationResponse } from "./operation.ts";
+
+const PATH = "/v1/suppressions";
+const SCOPE = "suppressions:manage";
+const readList = compileQuery(SUPPRESSION_LIST);
+const readOne = compileQuery(ONE_SUPPRESSION);
+const validateRows = compileSchema(NEW_SUPPRESSIONS);
+
+/** A large file takes longer than other calls. */
+const LONG_CALL = { timeoutMs: 25_000 } as const;
+
+/** Creates the operations (`docs/contract.md#consent`). */
+export function suppressionOperations(ports: InboundPorts): Operation[] {
+  const operation = (
+    method: Operation["method"],
+    path: string,
+    doc: Omit<OperationDoc, "tag">,
+    handler: (ports: InboundPorts, request: OperationRequest) => Promise<OperationResponse>,
+  ): Operation => ({
+    ...{ method, path, scope: SCOPE },
+    doc: { tag: "Consent", ...doc },
+    handle: (request) => handler(ports, request),
+  });
+  return [
+    operation("GET", PATH, LIST, list),
+    operation("POST", PATH, ADD, add),
+    operation("DELETE", `${PATH}/:number`, REMOVE, remove),
+  ];
+}
+
+const LIST: Omit<OperationDoc, "tag"> = {
+  id: "listSuppressions",
+  summary: "List suppressions",
+  description:
+    "By number. With `Accept: text/csv` a page is a file, and the header `Link` leads to the next one.",
+  query: SUPPRESSION_LIST,
+  response: {
+    status: 200,
+    description: "One page.",
+    schema: pageOf(componentRef("Suppression")),
+    example: { data: [SUPPRESSION_EXAMPLE], next_cursor: null },
+    csvExample: SUPPRESSION_LIST_CSV_EXAMPLE,
+  },
+  errors: ["validation_error"],
+};
+
+type ListQuery = { readonly number?: string; readonly limit?: number; readonly cursor?: string };
+
+async function list(
+  { consent, cursors }: InboundPorts,
+  request: OperationRequest,
+): Promise<OperationResponse> {
+  const { tenantId } = request.caller;
+  const { values, faults } = readList(request.query);
+  const query = values as ListQuery;
+  const problems = [...faults];
+  const number = query.number === undefined ? "" : (normaliseNumber(query.number) ?? "-");
+  const binding = canonicalJson(["suppressions", tenantId, number]);
+  let after: string | undefined = "";
+  if (query.cursor !== undefined) {
+    after = cursors.read(binding, query.cursor);
+    if (after === undefined) {
+      const message = "This is no cursor of this list with these filters.";
+      problems.push({ field: "cursor", code: "invalid_value", message });
+    }
+  }
+  refuse(problems);
+  const limit = query.limit ?? PAGE_DEFAULT;
+  const page = await rpcAnswer(
+    consent.listSuppressions({ tenantId, number, limit, after: after ?? "" }),
+  );
+  const next = page.next === "" ? null : cursors.issue(binding, page.next);
+  if (!request.wantsCsv) {
+    const data = page.suppressions.map(renderSuppression);
+    return { status: 200, body: { data, next_cursor: next } };
+  }
+  const csv = renderSuppressionsCsv(page.suppressions);
+  if (next === null) return { status: 200, csv };
+  const parameters = new URLSearchParams(request.query);
+  parameters.set("cursor", next);
+  return { status: 200, csv, headers: { Link: `<${PATH}?${parameters}>; rel="next"` } };
+}
+
+const ADD: Omit<OperationDoc, "tag"> = {
+  id: "addSuppressions",
+  summary: "Add suppressions",
+  description:
+    "Up to 1,000 as JSON, or a CSV file with the columns `number`, `sender` and `reason`. A row that is wrong is " +
+    "rejected on its own. A repeat changes nothing.",
+  body: {
+    schema: componentRef("NewSuppressions"),
+    isRequired: true,
+    example: NEW_SUPPRESSIONS_EXAMPLE,
+    csvExample: SUPPRESSIONS_CSV_EXAMPLE,
+  },
+  response: {
+    status: 200,
+    description: "What became of the rows.",
+    schema: dataOf(componentRef("SuppressionImport")),
+    example: { data: SUPPRESSION_IMPORT_EXAMPLE },
+  },
+  errors: ["validation_error"],
+};
+
+type Row = {
+  readonly number: string;
+  readonly sender_id?: string | null;
+  readonly reason?: string | null;
+};
+
+async function add(
+  { consent }: InboundPorts,
+  request: OperationRequest,
+): Promise<OperationResponse> {
+  const { tenantId } = request.caller;
+  const faults: FieldError[] = [...queryFaults(request.query)];
+  if (request.isCsv) {
+    if (request.bodyBytes.length === 0) {
+      faults.push({ field: "body", code: "required", message: "The file is empty." });
+    }
+    refuse(faults);
+    const call = consent.addSuppressions({ tenantId, csv: request.bodyBytes }, LONG_CALL);
+    return { status: 200, body: { data: renderSuppressionImport(await rpcAnswer(call)) } };
+  }
+  const read = parseBody(request.bodyBytes, validateRows);
+  refuse([...faults, ...read.faults]);
+  const rows = (read.body?.suppressions ?? []) as readonly Row[];
+  const suppressions = rows.map((row) => ({
+    number: row.number.toWellFormed(),
+    sender: (row.sender_id ?? "").toWellFormed(),
+    reason: (row.reason ?? "").toWellFormed(),
+  }));
+  const call = consent.addSuppressions({ tenantId, suppressions, source: "api" }, LONG_CALL);
+  return { status: 200, body: { data: renderSuppressionImport(await rpcAnswer(call)) } };
+}
+
+const REMOVE: Omit<OperationDoc, "tag"> = {
+  id: "removeSuppression",
+  summary: "Remove a suppression",
+  description: "The number may be written to again.",
+  params: { number: { type: "string", description: "E.164, or any form that a send takes." } },
+  query: ONE_SUPPRESSION,
+  response: { status: 204, description: "Removed." },
+  errors: ["not_found", "validation_error"],
+};
+
+async function remove(
+  { consent }: InboundPorts,
+  { caller, params, query }: OperationRequest,
+): Promise<OperationResponse> {
+  const { values, faults } = readOne(query);
+  refuse(faults);
+  const sender = (values.sender_id as string | undefined) ?? "";
+  const { tenantId } = caller;
+  const number = params.number ?? "";
+  await rpcAnswer(consent.removeSuppression({ tenantId, number, sender }));
+  return { status: 204 };
+}

@@ -1,0 +1,74 @@
+/**
+ * Messages from handsets. The carrier is answered when the consent service has stored the part; if it cannot, the
+ * carrier is refused and sends it again. Afterwards the part is confirmed: until then the same part again is a repeat.
+ * A confirmation that is lost makes a later message with the same words a repeat for an hour, no more.
+ */
+import { isUnavailable } from "../../shared/core/errors.ts";
+import type { Logger } from "../../shared/core/logger.ts";
+import { pause } from "../../shared/flow/backoff.ts";
+import { createBatcher } from "../../shared/flow/batcher.ts";
+import type { InboundPart } from "../domain/inbound-part.ts";
+
+/** A part of a connector. */
+export type ReceivedPart = InboundPart & {
+  readonly connectorId: string;
+  readonly receivedAtMs: number;
+};
+
+/** The RPCs of the consent service. */
+export type ConsentClient = {
+  /** Stores parts; returns a ticket for each. */
+  record(parts: readonly ReceivedPart[]): Promise<readonly string[]>;
+  confirm(tickets: readonly string[]): Promise<void>;
+};
+
+export type InboundRecorder = {
+  /** Resolves when the part is durable. */
+  take(part: ReceivedPart): Promise<void>;
+  close(): Promise<void>;
+};
+
+const BATCH_MAX = 200;
+const QUEUE_MAX = 5000;
+/** The answer to the carrier leaves long before. */
+const CONFIRM_INTERVAL_MS = 500;
+
+export function createInboundRecorder(consent: ConsentClient, log: Logger): InboundRecorder {
+  const recorder = createBatcher<ReceivedPart, string>({
+    name: "inbound messages",
+    batchMax: BATCH_MAX,
+    queueMax: QUEUE_MAX,
+    concurrency: 4,
+    isTransient: isUnavailable,
+    flush: (parts) => consent.record(parts),
+  });
+  const confirmer = createBatcher<string, void>({
+    name: "inbound confirmations",
+    batchMax: BATCH_MAX,
+    queueMax: QUEUE_MAX,
+    minIntervalMs: CONFIRM_INTERVAL_MS,
+    isTransient: () => true,
+    async flush(tickets) {
+      await consent.confirm(tickets);
+      return tickets.map(() => undefined);
+    },
+  });
+
+  function confirmLater(ticket: string): void {
+    confirmer.add(ticket).catch((error: unknown) => {
+      log.warn({ error }, "an inbound message was not confirmed");
+    });
+  }
+
+  return {
+    async take(part) {
+      const ticket = await recorder.add(part);
+      // The answer to the carrier leaves first: a lone ticket would be confirmed at once.
+      void pause(CONFIRM_INTERVAL_MS).then(() => confirmLater(ticket));
+    },
+    async close() {
+      await recorder.close();
+      await confirmer.close();
+    },
+  };
+}

@@ -1,0 +1,12 @@
+/** One part of a message from a handset, as a link decoded it. */
+export type InboundPart = {
+  readonly from: string;
+  readonly to: string;
+  readonly body: string;
+  readonly encoding: "gsm7" | "ucs2";
+  /** 0 for a message in one part. */
+  readonly reference: number;
+  readonly total: number;
+  /** From 1. */
+  readonly sequence: number;
+};

@@ -1,0 +1,115 @@
+/** The ports of the use cases. */
+import type { InboundMessage, InboundNumber, InboundPart } from "../domain/inbound.ts";
+import type { Keywords } from "../domain/keywords.ts";
+import type { Consent } from "../domain/suppression.ts";
+
+/** A change that an event announces. */
+export type ConsentEvent =
+  | { readonly kind: "received"; readonly message: InboundMessage }
+  | {
+      readonly kind: "changed";
+      readonly consent: Consent;
+      readonly inboundMessageId: string | undefined;
+    };
+
+/** A reply that is to be sent to a handset. */
+export type Reply = {
+  /** The message that it answers. */
+  readonly id: string;
+  readonly tenantId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly body: string;
+  readonly createdAtMs: number;
+};
+
+/** What a whole message brings about, in one transaction. */
+export type Arrival = {
+  readonly message: InboundMessage;
+  readonly consents: readonly Consent[];
+  readonly reply: Reply | undefined;
+};
+
+/** The parts of a message in several, as stored. */
+export type PartGroup = {
+  readonly key: string;
+  readonly first: InboundPart;
+  readonly bodies: ReadonlyMap<number, string>;
+};
+
+/** A page of messages from handsets, newest first. */
+export type InboundFilter = {
+  /** Undefined: those that no tenant owns. */
+  readonly tenantId: string | undefined;
+  readonly from: string;
+  readonly to: string;
+  readonly receivedAfterMs: number;
+  readonly receivedBeforeMs: number;
+  readonly limit: number;
+  readonly beforeId: string;
+};
+
+/** Stored messages from handsets. */
+export type InboundStore = {
+  /**
+   * Stores a whole message with all that it brings about, once for its key while it is not confirmed; returns false
+   * for a repeat.
+   */
+  arrive(key: string, arrival: Arrival): Promise<boolean>;
+  /**
+   * Adds a part to its group. Returns the group when it is whole now or was before; a part of another text starts a new
+   * group.
+   */
+  addPart(key: string, part: InboundPart, waitMs: number): Promise<PartGroup | "waiting" | "done">;
+  /** Stores the message of a whole group, and marks the group as done. */
+  arriveGroup(group: PartGroup, arrival: Arrival): Promise<boolean>;
+  /** Groups that have waited long enough. */
+  findOverdue(nowMs: number, limit: number): Promise<PartGroup[]>;
+  /** The carrier has its answer for these. */
+  confirm(keys: readonly string[]): Promise<void>;
+  list(filter: InboundFilter): Promise<InboundMessage[]>;
+  find(tenantId: string | undefined, id: string): Promise<InboundMessage | undefined>;
+  countUnowned(): Promise<number>;
+};
+
+/** A page of suppressions, by number and sender. */
+export type SuppressionFilter = {
+  readonly tenantId: string;
+  readonly number: string;
+  readonly after: string;
+  readonly limit: number;
+};
+
+/** Stored wishes. */
+export type ConsentStore = {
+  /** Saves the newer wishes; returns how many changed a state. */
+  save(consents: readonly Consent[]): Promise<number>;
+  list(filter: SuppressionFilter): Promise<Consent[]>;
+  /** The version of a tenant's suppressions: it rises with each change. */
+  version(tenantId: string): Promise<number>;
+  /** Every suppressed number, at most `max`. */
+  table(tenantId: string, max: number): Promise<Consent[]>;
+  check(tenantId: string, sender: string, numbers: readonly string[]): Promise<string[]>;
+};
+
+/** Numbers, keywords and replies. */
+export type SettingsStore = {
+  addNumber(number: InboundNumber): Promise<void>;
+  listNumbers(tenantId: string | undefined): Promise<InboundNumber[]>;
+  numbersOf(digits: string): Promise<InboundNumber[]>;
+  removeNumber(tenantId: string, id: string): Promise<boolean>;
+  keywords(tenantId: string): Promise<Keywords>;
+  setKeywords(tenantId: string, keywords: Keywords): Promise<void>;
+};
+
+/** Replies that are to be sent, the oldest first. */
+export type ReplyStore = {
+  due(limit: number): Promise<Reply[]>;
+  done(id: string): Promise<void>;
+};
+
+/** The messaging service, for replies. Throws `AppError`. */
+export type Replies = { send(reply: Reply): Promise<void> };
+
+/** Tells other processes that a tenant's suppressions have changed. */
+export type ConsentInvalidation = { changed(tenantId: string): void };

@@ -1,0 +1,107 @@
+/** Messages from handsets: their parts, and whose they are. */
+import { createHash } from "node:crypto";
+import { normaliseNumber } from "../../shared/core/phone.ts";
+import type { Encoding } from "../../shared/core/segments.ts";
+
+/** One part of a message, as a carrier delivered it. */
+export type InboundPart = {
+  readonly connectorId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly body: string;
+  readonly encoding: Encoding;
+  /** 0 for a message in one part. */
+  readonly reference: number;
+  readonly total: number;
+  /** From 1. */
+  readonly sequence: number;
+  readonly receivedAtMs: number;
+};
+
+/** A number that handsets write to, and the tenant that gets the messages with this keyword. */
+export type InboundNumber = {
+  readonly id: string;
+  /** Digits. */
+  readonly number: string;
+  readonly tenantId: string;
+  /** Upper case; empty: every message that no keyword claims. */
+  readonly keyword: string;
+  /** The sender ID that an opt-out blocks; empty blocks all. */
+  readonly sender: string;
+  readonly createdAtMs: number;
+};
+
+/** What a handset asked for. */
+export type InboundAction = "opt_out" | "opt_in" | "help";
+
+/** A whole message, or the parts of it that came. */
+export type InboundMessage = {
+  readonly id: string;
+  /** Undefined when no tenant owns it. */
+  readonly tenantId: string | undefined;
+  readonly from: string;
+  readonly to: string;
+  readonly body: string;
+  readonly encoding: Encoding;
+  readonly parts: number;
+  readonly partsReceived: number;
+  readonly action: InboundAction | undefined;
+  readonly connectorId: string;
+  readonly receivedAtMs: number;
+};
+
+const ADDRESS_CHARS_MAX = 32;
+/** A part has at most 160 characters; some carriers put a whole text into one. */
+const BODY_CHARS_MAX = 4096;
+const PARTS_MAX = 255;
+
+/** A part within its bounds: addresses as numbers, and an impossible concatenation as one part. */
+export function normalisePart(part: InboundPart): InboundPart {
+  const from = part.from.slice(0, ADDRESS_CHARS_MAX);
+  const isPart = part.total > 1 && part.total <= PARTS_MAX && part.sequence >= 1;
+  const isInside = isPart && part.sequence <= part.total;
+  return {
+    ...part,
+    from: normaliseNumber(from) ?? normaliseNumber(`+${from}`) ?? from,
+    to: part.to.replace(/\D/g, "").slice(0, ADDRESS_CHARS_MAX),
+    body: part.body.slice(0, BODY_CHARS_MAX),
+    ...(isInside ? {} : { reference: 0, total: 1, sequence: 1 }),
+  };
+}
+
+/** The same for repeats of a message in one part, and for every part of one message in several. */
+export function groupKey(part: InboundPart): string {
+  const { connectorId, from, to, reference, total, body } = part;
+  const content = total === 1 ? [body] : [];
+  return hash([connectorId, from, to, String(reference), String(total), ...content]);
+}
+
+function hash(values: readonly string[]): string {
+  return createHash("sha256").update(JSON.stringify(values)).digest("base64url");
+}
+
+/** The text of the parts that came, in order. */
+export function joinParts(parts: ReadonlyMap<number, string>): string {
+  return [...parts.entries()]
+    .sort(([a], [b]) => a - b)
+    .map(([, body]) => body)
+    .join("");
+}
+
+/**
+ * Who owns a message to a number: the number's row with the message's first word, else its row without a keyword.
+ * `text` is what follows the keyword.
+ */
+export function findOwner(
+  rows: readonly InboundNumber[],
+  body: string,
+): { readonly owner: InboundNumber | undefined; readonly text: string } {
+  const trimmed = body.trim();
+  const [first = ""] = trimmed.split(/\s+/, 1);
+  const word = first.toUpperCase();
+  const byKeyword = rows.find(({ keyword }) => keyword !== "" && keyword === word);
+  if (byKeyword !== undefined) {
+    return { owner: byKeyword, text: trimmed.slice(first.length).trim() };
+  }
+  return { owner: rows.find(({ keyword }) => keyword === ""), text: trimmed };
+}

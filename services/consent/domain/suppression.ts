@@ -1,0 +1,46 @@
+/** Numbers that must not be written to. The newest wish counts, by the time at which it was received. */
+
+/** Where a suppression comes from. */
+export type SuppressionSource = "keyword" | "api" | "import" | "operator";
+
+/** A wish of or for a number: out or in again. */
+export type Consent = {
+  readonly tenantId: string;
+  /** E.164. */
+  readonly number: string;
+  /** The sender ID in lower case; empty: every one. */
+  readonly sender: string;
+  readonly isOut: boolean;
+  readonly source: SuppressionSource;
+  readonly reason: string;
+  readonly atMs: number;
+};
+
+/** True when the stored wish yields to the new one. */
+export function isNewer(stored: Pick<Consent, "atMs"> | undefined, atMs: number): boolean {
+  return stored === undefined || atMs >= stored.atMs;
+}
+
+/** True when the change is seen outside: a number that was free is suppressed, or the other way round. */
+export function changesState(stored: Pick<Consent, "isOut"> | undefined, isOut: boolean): boolean {
+  return (stored?.isOut ?? false) !== isOut;
+}
+
+const SENDER = /^[A-Za-z0-9 .-]{3,11}$/;
+const REASON_CHARS_MAX = 256;
+
+/** The first fault of a suppression's sender and reason. */
+export function suppressionFault(given: {
+  readonly sender: string;
+  readonly reason: string;
+}): { readonly field: string; readonly code: string; readonly message: string } | undefined {
+  if (given.sender !== "" && !SENDER.test(given.sender)) {
+    const message = "A sender ID has 3 to 11 letters, digits, spaces, dots or dashes.";
+    return { field: "sender", code: "invalid_format", message };
+  }
+  if (given.reason.length > REASON_CHARS_MAX || !given.reason.isWellFormed()) {
+    const message = `A reason has at most ${REASON_CHARS_MAX} characters.`;
+    return { field: "reason", code: "too_long", message };
+  }
+  return undefined;
+}

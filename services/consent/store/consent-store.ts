@@ -1,0 +1,72 @@
+import type { Db, MongoClient } from "mongodb";
+import { runTransaction } from "../../shared/io/mongo.ts";
+import { guardMongo } from "../../shared/io/mongo-errors.ts";
+import type { OutboxTicket } from "../../shared/io/outbox.ts";
+import type { ConsentStore } from "../app/ports.ts";
+import {
+  type ConsentDocument,
+  consentId,
+  toConsent,
+  type VersionDocument,
+  writeConsents,
+} from "./consent-writes.ts";
+import type { EventOutbox } from "./event-outbox.ts";
+
+const BATCH_MAX = 1000;
+
+/** Wishes in MongoDB. */
+export function createConsentStore(client: MongoClient, db: Db, outbox: EventOutbox): ConsentStore {
+  const consents = db.collection<ConsentDocument>("consents");
+  const versions = db.collection<VersionDocument>("versions");
+  return {
+    async save(items) {
+      let ticket: OutboxTicket | undefined;
+      const changed = await runTransaction(client, async (session) => {
+        const events = await writeConsents(db, items, undefined, session);
+        ticket = await outbox.write(events, session);
+        return events.length;
+      });
+      outbox.publish(ticket);
+      return changed;
+    },
+    async list({ tenantId, number, after, limit }) {
+      // Ids begin with the tenant, so a page is a range of them.
+      const prefix = consentId(tenantId, number, "");
+      const from = after === "" ? prefix.slice(0, -1) : `${tenantId}|${after}`;
+      const filter = {
+        tenant_id: tenantId,
+        is_out: true,
+        _id: { $gt: from, ...(number === "" ? {} : { $lte: `${prefix}~` }) },
+      };
+      const found = await guardMongo(
+        consents.find(filter).sort({ _id: 1 }).limit(limit).batchSize(BATCH_MAX).toArray(),
+      );
+      return found.map(toConsent);
+    },
+    async version(tenantId) {
+      const found = await guardMongo(versions.findOne({ _id: tenantId }));
+      return found?.version ?? 0;
+    },
+    async table(tenantId, max) {
+      const found = await guardMongo(
+        consents
+          .find({ tenant_id: tenantId, is_out: true })
+          .sort({ _id: 1 })
+          .limit(max)
+          .batchSize(BATCH_MAX)
+          .toArray(),
+      );
+      return found.map(toConsent);
+    },
+    async check(tenantId, sender, numbers) {
+      const ids = numbers.flatMap((number) => [
+        consentId(tenantId, number, ""),
+        consentId(tenantId, number, sender),
+      ]);
+      const found = await guardMongo(
+        consents.find({ _id: { $in: ids }, is_out: true }, { batchSize: BATCH_MAX }).toArray(),
+      );
+      return [...new Set(found.map(({ number }) => number))];
+    },
+  };
+}

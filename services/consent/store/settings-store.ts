@@ -1,0 +1,75 @@
+import type { Db } from "mongodb";
+import { AppError } from "../../shared/core/errors.ts";
+import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
+import type { SettingsStore } from "../app/ports.ts";
+import type { InboundNumber } from "../domain/inbound.ts";
+import { type Keywords, NO_KEYWORDS } from "../domain/keywords.ts";
+
+type NumberDocument = {
+  _id: string;
+  number: string;
+  tenant_id: string;
+  keyword: string;
+  sender: string;
+  created_at: Date;
+};
+
+type KeywordsDocument = Keywords & { _id: string };
+
+/** Owners of one number, at most: each has a keyword of its own. */
+const OWNERS_MAX = 1000;
+
+/** Numbers and keywords in MongoDB. */
+export function createSettingsStore(db: Db): SettingsStore {
+  const numbers = db.collection<NumberDocument>("inbound_numbers");
+  const keywords = db.collection<KeywordsDocument>("keywords");
+
+  async function find(filter: object): Promise<InboundNumber[]> {
+    const found = await guardMongo(
+      numbers.find(filter).sort({ number: 1, keyword: 1 }).limit(OWNERS_MAX).toArray(),
+    );
+    return found.map(toNumber);
+  }
+
+  return {
+    async addNumber({ id, number, tenantId, keyword, sender, createdAtMs }) {
+      const document = {
+        ...{ _id: id, number, tenant_id: tenantId, keyword, sender },
+        created_at: new Date(createdAtMs),
+      };
+      try {
+        await numbers.insertOne(document);
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw wrapMongoError(error);
+        throw new AppError("already_exists", "The number and keyword have an owner.");
+      }
+    },
+    listNumbers: (tenantId) => find(tenantId === undefined ? {} : { tenant_id: tenantId }),
+    numbersOf: (digits) => find({ number: digits }),
+    async removeNumber(tenantId, id) {
+      const filter = { _id: id, tenant_id: tenantId };
+      return (await guardMongo(numbers.deleteOne(filter))).deletedCount === 1;
+    },
+    async keywords(tenantId) {
+      const found = await guardMongo(keywords.findOne({ _id: tenantId }));
+      if (found === null) return NO_KEYWORDS;
+      const { _id, ...words } = found;
+      return words;
+    },
+    async setKeywords(tenantId, words) {
+      const document = { ...words, _id: tenantId };
+      await guardMongo(keywords.replaceOne({ _id: tenantId }, document, { upsert: true }));
+    },
+  };
+}
+
+function toNumber(document: NumberDocument): InboundNumber {
+  return {
+    id: document._id,
+    number: document.number,
+    tenantId: document.tenant_id,
+    keyword: document.keyword,
+    sender: document.sender,
+    createdAtMs: document.created_at.getTime(),
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * Which numbers have opted out. The table of each tenant is cached, read ahead and dropped when it changes. While the
+ * consent service is away the last table decides for a minute; after that the answer is unknown.
+ */
+import type { Client } from "@connectrpc/connect";
+import type { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";
+import type { Clock } from "../../shared/core/clock.ts";
+import { setRecent } from "../../shared/flow/lru.ts";
+import { createRefreshAheadCache } from "../../shared/flow/refresh-ahead-cache.ts";
+import { rpcAnswer } from "../../shared/rpc/call.ts";
+import type { SuppressionTable } from "../app/ports.ts";
+import { CALL } from "./loaders.ts";
+
+const TABLE_AGE_MAX_MS = 5000;
+const OLD_TABLE_MAX_MS = 60_000;
+/** Tenants in memory: most have no suppression. */
+const TENANTS_MAX = 10_000;
+const NUMBERS_PER_CALL = 1000;
+
+type Known = {
+  readonly version: bigint;
+  readonly table: SuppressionTable | "large";
+  readonly readAtMs: number;
+};
+
+export function createSuppressions(client: Client<typeof ConsentService>, clock: Clock) {
+  const last = new Map<string, Known>();
+
+  async function load(tenantId: string): Promise<SuppressionTable | "large"> {
+    const known = last.get(tenantId);
+    const readAtMs = clock.now();
+    try {
+      const knownVersion = known?.version ?? -1n;
+      const answer = await rpcAnswer(client.getSuppressionTable({ tenantId, knownVersion }, CALL));
+      const table =
+        answer.unchanged && known !== undefined
+          ? known.table
+          : answer.isLarge
+            ? "large"
+            : tableOf(answer.numbers);
+      setRecent(last, tenantId, { version: answer.version, table, readAtMs }, TENANTS_MAX);
+      return table;
+    } catch (error) {
+      const ageMs = known === undefined ? Number.POSITIVE_INFINITY : readAtMs - known.readAtMs;
+      if (known === undefined || ageMs > OLD_TABLE_MAX_MS) throw error;
+      return known.table;
+    }
+  }
+
+  const tables = createRefreshAheadCache({
+    maxAgeMs: TABLE_AGE_MAX_MS,
+    sizeMax: TENANTS_MAX,
+    clock,
+    load,
+  });
+
+  return {
+    table: (tenantId: string) => tables.get(tenantId),
+    async check(tenantId: string, sender: string, numbers: readonly string[]) {
+      const suppressed = new Set<string>();
+      for (let at = 0; at < numbers.length; at += NUMBERS_PER_CALL) {
+        const some = numbers.slice(at, at + NUMBERS_PER_CALL);
+        const request = { tenantId, sender, numbers: some };
+        const answer = await rpcAnswer(client.checkSuppressions(request, CALL));
+        for (const number of answer.suppressed) suppressed.add(number);
+      }
+      return suppressed;
+    },
+    forget: (tenantId: string) => tables.forget((key) => key === tenantId),
+  };
+}
+
+function tableOf(
+  numbers: readonly { readonly number: string; readonly sender: string }[],
+): SuppressionTable {
+  const keys = new Set(numbers.map(({ number, sender }) => `${number}|${sender}`));
+  if (keys.size === 0) return EMPTY;
+  return { has: (number, sender) => keys.has(`${number}|`) || keys.has(`${number}|${sender}`) };
+}
+
+const EMPTY: SuppressionTable = { has: () => false };

@@ -1,0 +1,40 @@
+/**
+ * Who has opted out. Classes that need no consent skip the question. While the answer is unknown, promotional messages
+ * are refused and others go on: an alert that does not arrive does more harm than one that was not wanted.
+ */
+import { isUnavailable } from "../../shared/core/errors.ts";
+import { normaliseNumber } from "../../shared/core/phone.ts";
+import { needsConsent, type TrafficClass } from "../domain/traffic-class.ts";
+import type { ServiceClients } from "./ports.ts";
+
+/** True for a number that must not be written to. */
+export type IsOptedOut = (number: string) => boolean;
+
+type Question = {
+  readonly tenantId: string;
+  /** The sender ID's registered spelling. */
+  readonly sender: string;
+  readonly trafficClass: TrafficClass;
+  readonly numbers: readonly string[];
+};
+
+const NEVER: IsOptedOut = () => false;
+
+/** Throws `service_unavailable` for promotional messages while the answer is unknown. */
+export async function findOptOuts(
+  services: Pick<ServiceClients, "suppressions" | "checkSuppressed">,
+  { tenantId, sender, trafficClass, numbers }: Question,
+): Promise<IsOptedOut> {
+  if (!needsConsent(trafficClass)) return NEVER;
+  const name = sender.toLowerCase();
+  try {
+    const table = await services.suppressions(tenantId);
+    if (table !== "large") return (number) => table.has(number, name);
+    const normal = [...new Set(numbers.flatMap((number) => normaliseNumber(number) ?? []))];
+    const suppressed = await services.checkSuppressed(tenantId, name, normal);
+    return (number) => suppressed.has(number);
+  } catch (error) {
+    if (trafficClass === "promotional" || !isUnavailable(error)) throw error;
+    return NEVER;
+  }
+}

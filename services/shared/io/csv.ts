@@ -1,0 +1,160 @@
+/**
+ * Reads CSV files of customers: UTF-8 with or without a byte order mark, RFC 4180 quoting, comma, semicolon or tab as
+ * the header has it. A line end inside quotes becomes one line feed. Rows are parsed as they are taken, so a file
+ * needs no memory but its own.
+ */
+import { Readable } from "node:stream";
+import { parse } from "csv-parse";
+import { AppError } from "../core/errors.ts";
+
+const DELIMITERS = [",", ";", "\t"] as const;
+/** One field is at most a value of 1,000 characters; a quote that never ends is found soon. */
+const RECORD_CHARS_MAX = 200_000;
+const PIECE_BYTES = 65_536;
+
+type Parsed = { readonly record: string[]; readonly info: { readonly lines: number } };
+
+/** The cells of a line by the names of the header row, in the header's order. */
+export type CsvRow = { readonly line: number; readonly cells: ReadonlyMap<string, string> };
+
+/** A line that is no row. */
+export type CsvFault = {
+  readonly line: number;
+  readonly field: string;
+  readonly code: string;
+  readonly message: string;
+};
+
+/** What a file must look like. */
+export type CsvForm = {
+  /** The column that every file has, in lower case. */
+  readonly required: string;
+  /** Other columns whose names may be written in any case. */
+  readonly known: readonly string[];
+  readonly columnsMax: number;
+};
+
+/** The rows of a file, with the faults of lines that are no rows. Throws `validation_error` for a wrong file. */
+export async function* readCsv(
+  bytes: Uint8Array,
+  form: CsvForm,
+): AsyncGenerator<CsvRow | CsvFault> {
+  const text = decode(bytes);
+  const parser = parse({
+    bom: true,
+    delimiter: delimiterOf(text),
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    skip_records_with_empty_values: true,
+    max_record_size: RECORD_CHARS_MAX,
+    // As spreadsheets read it: a quote inside a field without quotes is a character of it.
+    relax_quotes: true,
+  });
+  Readable.from(piecesOf(Buffer.from(text))).pipe(parser);
+  let names: readonly string[] | undefined;
+  try {
+    for await (const { record, info } of parser as AsyncIterable<Parsed>) {
+      if (names === undefined) names = readHeader(record, form);
+      else yield toRow(record, firstLine(record, info.lines), names);
+    }
+  } catch (error) {
+    if (error instanceof AppError || !isCsvError(error)) throw error;
+    throw fileFault("invalid_csv", `Line ${error.lines}: ${describe(error.code)}`);
+  }
+  if (names === undefined) throw fileFault("too_few", "The file has no header row.");
+}
+
+/** The parser keeps every record of a piece until it is taken, so it gets the file in pieces. */
+function* piecesOf(file: Buffer): Generator<Buffer> {
+  for (let at = 0; at < file.length; at += PIECE_BYTES) yield file.subarray(at, at + PIECE_BYTES);
+}
+
+/** The line where a record begins; a quoted field may hold line ends. */
+function firstLine(record: readonly string[], lastLine: number): number {
+  return record.reduce((line, field) => line - (field.split("\n").length - 1), lastLine);
+}
+
+/** The names of the columns; known ones in lower case. */
+function readHeader(record: readonly string[], form: CsvForm): string[] {
+  const known = new Set([form.required, ...form.known]);
+  const names = record.map((name) => {
+    const trimmed = name.trim();
+    const lower = trimmed.toLowerCase();
+    return known.has(lower) ? lower : trimmed;
+  });
+  if (!names.includes(form.required)) {
+    const message = `The header row names no column "${form.required}" with the numbers.`;
+    throw fileFault("missing_column", message);
+  }
+  const doubled = names.find((name, at) => name !== "" && names.indexOf(name) !== at);
+  if (doubled !== undefined) {
+    throw fileFault("duplicate_column", `The column "${doubled.slice(0, 64)}" is twice.`);
+  }
+  if (names.length > form.columnsMax) {
+    throw fileFault("too_many", `A file has at most ${form.columnsMax} columns.`);
+  }
+  return names;
+}
+
+function toRow(
+  record: readonly string[],
+  line: number,
+  names: readonly string[],
+): CsvRow | CsvFault {
+  if (record.length !== names.length) {
+    const message = `The line has ${record.length} columns, the header ${names.length}.`;
+    return { line, field: "", code: "wrong_column_count", message };
+  }
+  return { line, cells: new Map(names.map((name, at) => [name, record[at] ?? ""])) };
+}
+
+/** The delimiter that the header row has most, outside quotes. */
+function delimiterOf(text: string): string {
+  const counts = new Map<string, number>(DELIMITERS.map((delimiter) => [delimiter, 0]));
+  let isQuoted = false;
+  for (const character of text.slice(0, RECORD_CHARS_MAX)) {
+    if (character === '"') isQuoted = !isQuoted;
+    else if (isQuoted) continue;
+    else if (character === "\n" || character === "\r") {
+      if ([...counts.values()].some((count) => count > 0)) break;
+    } else if (counts.has(character)) counts.set(character, (counts.get(character) ?? 0) + 1);
+  }
+  return DELIMITERS.reduce((best, one) =>
+    (counts.get(one) ?? 0) > (counts.get(best) ?? 0) ? one : best,
+  );
+}
+
+function decode(bytes: Uint8Array): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) throw wrongEncoding("UTF-16");
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) throw wrongEncoding("UTF-16");
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes).replaceAll(/\r\n?/g, "\n");
+  } catch {
+    throw wrongEncoding("another encoding, Latin-1 perhaps");
+  }
+}
+
+function wrongEncoding(found: string): AppError {
+  return fileFault("invalid_encoding", `The file is in ${found}; save it as UTF-8.`);
+}
+
+function fileFault(code: string, message: string): AppError {
+  return new AppError("validation_error", message, { fields: [{ field: "body", code, message }] });
+}
+
+type ParserError = Error & { readonly code: string; readonly lines?: number };
+
+function isCsvError(error: unknown): error is ParserError {
+  return error instanceof Error && "code" in error && String(error.code).startsWith("CSV_");
+}
+
+const TEXTS: Readonly<Record<string, string>> = {
+  CSV_QUOTE_NOT_CLOSED: "a quote is not closed.",
+  CSV_INVALID_CLOSING_QUOTE: "characters follow a closing quote.",
+  CSV_MAX_RECORD_SIZE: "the line is too long; perhaps a quote is not closed.",
+};
+
+function describe(code: string): string {
+  return TEXTS[code] ?? "it is no CSV.";
+}

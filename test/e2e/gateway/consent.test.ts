@@ -1,0 +1,203 @@
+/** Messages from handsets, opt-outs and suppressions, through the simulator and the API. */
+import { createClient } from "@connectrpc/connect";
+import { expect } from "chai";
+import { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";
+import { TrafficClass } from "../../../proto/gen/sms/v1/sender_id_pb.js";
+import {
+  createGrpcJsTransport,
+  type RpcTransport,
+} from "../../../services/shared/rpc/transport.ts";
+import { type AnswerCheck, createAnswerCheck } from "../../support/openapi-check.ts";
+import { eventually } from "../../support/poll.ts";
+import {
+  type Customer,
+  type RestAnswer,
+  type RestCall,
+  type RestStack,
+  sharedRestStack,
+} from "../../support/rest.ts";
+
+const BULK = "/v1/sms/messages/bulk";
+let nextShortCode = 30_000;
+
+describe("REST: consent", function () {
+  this.timeout(60_000);
+  let rest: RestStack;
+  let transport: RpcTransport;
+  let check: AnswerCheck;
+
+  before(async function () {
+    this.timeout(120_000);
+    rest = await sharedRestStack();
+    const { grpc, grpc_token: token } = rest.stack;
+    transport = createGrpcJsTransport({ target: grpc.consent ?? "", token });
+    check = createAnswerCheck((await rest.call("GET", "/openapi.json")).body);
+  });
+  after(() => transport?.close());
+
+  const consent = () => createClient(ConsentService, transport);
+
+  /** A customer with a short code of its own. */
+  async function customerWithCode(options: { keyword?: string; code?: string } = {}) {
+    const customer = await rest.addCustomer();
+    const code = options.code ?? String((nextShortCode += 1));
+    await consent().createInboundNumber({
+      number: code,
+      tenantId: customer.tenantId,
+      keyword: options.keyword ?? "",
+    });
+    return { customer, code };
+  }
+
+  async function call(customer: Customer, method: string, path: string, options?: RestCall) {
+    const answer = await customer.call(method, path, options);
+    const [plain = ""] = path.split("?");
+    const template = plain
+      .replace(/inb_[^/]+/, "{inbound_message_id}")
+      .replace(/suppressions\/.+/, "suppressions/{number}");
+    if (options?.headers?.accept !== "text/csv") check(method, template, answer);
+    return answer;
+  }
+
+  /** A handset writes, through the carrier. */
+  async function writes(source: string, destination: string, text: string): Promise<void> {
+    const response = await fetch(new URL("/mo", rest.stack.smsc.control), {
+      method: "POST",
+      body: JSON.stringify({ source, destination, text }),
+    });
+    expect(response.ok, await response.text()).to.equal(true);
+  }
+
+  async function received(customer: Customer, count: number): Promise<RestAnswer> {
+    return eventually(
+      async () => {
+        const answer = await call(customer, "GET", "/v1/inbound-messages");
+        return answer.body.data.length === count && answer;
+      },
+      { what: `${count} inbound messages`, timeoutMs: 10_000 },
+    );
+  }
+
+  /** The verdict of a bulk with one number that never opts out. */
+  async function bulk(customer: Customer, to: string, more: object = {}) {
+    const body = { to: [to, "+2348039999999"], from: customer.sender, body: "Hello", ...more };
+    const answer = await call(customer, "POST", BULK, { body });
+    return answer.body.data?.messages[0].error?.code ?? answer.body.data?.messages[0].status;
+  }
+
+  it("shows what a handset writes, in any alphabet and in several parts", async () => {
+    const { customer, code } = await customerWithCode();
+    const long = "é".repeat(200);
+    await writes("+2348031600001", code, "Hello you");
+    await writes("+2348031600001", code, "Привет");
+    await writes("+2348031600001", code, long);
+    const { data } = (await received(customer, 3)).body;
+    const bodies = data.map(({ body }: { body: string }) => body);
+    expect(bodies).to.have.members(["Hello you", "Привет", long]);
+    expect(data[0]).to.include({ from: "+2348031600001", to: code, complete: true });
+    const one = await call(customer, "GET", `/v1/inbound-messages/${data[0].id}`);
+    expect(one.body.data).to.deep.equal(data[0]);
+    const filtered = await call(customer, "GET", "/v1/inbound-messages?from=08031600009");
+    expect(filtered.body.data).to.deep.equal([]);
+  });
+
+  it("takes a number out at STOP within two seconds, and back in at START", async () => {
+    const { customer, code } = await customerWithCode();
+    const number = "+2348031610001";
+    expect(await bulk(customer, number)).to.equal("queued");
+    await writes(number, code, " stop ");
+    await eventually(async () => (await bulk(customer, number)) === "recipient_opted_out", {
+      what: "the opt-out",
+      timeoutMs: 2000,
+    });
+    const single = await call(customer, "POST", "/v1/sms/messages", {
+      body: { to: number, from: customer.sender, body: "Hello" },
+    });
+    expect(single.status).to.equal(422);
+    expect(single.body.errors[0]).to.include({ field: "to", code: "recipient_opted_out" });
+    const otp = await rest.senderIds.createSenderId({
+      tenantId: customer.tenantId,
+      name: "Codes",
+      approve: true,
+      trafficClass: TrafficClass.OTP,
+    });
+    expect(otp.senderId?.trafficClass).to.equal(TrafficClass.OTP);
+    expect(await bulk(customer, number, { from: "Codes" })).to.equal("queued");
+    const narrowed = { from: "Codes", traffic_class: "promotional" };
+    expect(await bulk(customer, number, narrowed)).to.equal("recipient_opted_out");
+    await writes(number, code, "Start");
+    await eventually(async () => (await bulk(customer, number)) === "queued", {
+      what: "the opt-in",
+      timeoutMs: 2000,
+    });
+  });
+
+  it("refuses a class that the sender ID does not carry", async () => {
+    const customer = await rest.addCustomer();
+    const body = { to: "+2348031610002", from: customer.sender, body: "Hi", traffic_class: "otp" };
+    const refused = await call(customer, "POST", "/v1/sms/messages", { body });
+    expect(refused.status).to.equal(422);
+    expect(refused.body.errors[0]).to.include({
+      field: "traffic_class",
+      code: "traffic_class_not_allowed",
+    });
+  });
+
+  it("keeps tenants apart that share a short code by keyword", async () => {
+    const { customer: shop, code } = await customerWithCode({ keyword: "SHOP" });
+    const { customer: bank } = await customerWithCode({ keyword: "bank", code });
+    await writes("+2348031620001", code, "shop what is new?");
+    await writes("+2348031620002", code, "BANK balance");
+    await writes("+2348031620003", code, "nobody's");
+    await writes("+2348031620004", code, "shop stop");
+    const shops = (await received(shop, 2)).body.data;
+    const banks = (await received(bank, 1)).body.data;
+    expect(banks[0].body).to.equal("BANK balance");
+    expect(shops.map(({ action }: { action: string | null }) => action)).to.have.members([
+      "opt_out",
+      null,
+    ]);
+    const foreign = await call(bank, "GET", `/v1/inbound-messages/${shops[0].id}`);
+    expect(foreign.status).to.equal(404);
+    expect(await bulk(shop, "+2348031620004")).to.equal("recipient_opted_out");
+    expect(await bulk(bank, "+2348031620004")).to.equal("queued");
+  });
+
+  it("lists, adds and removes suppressions, as JSON and as CSV", async () => {
+    const customer = await rest.addCustomer();
+    const added = await call(customer, "POST", "/v1/suppressions", {
+      body: {
+        suppressions: [
+          { number: "08031630001", reason: "asked on the phone" },
+          { number: "not a number" },
+          { number: "+2348031630002", sender_id: customer.sender },
+        ],
+      },
+    });
+    expect(added.body.data).to.include({ added: 2, unchanged: 0, rejected: 1 });
+    expect(added.body.data.faults[0]).to.include({ line: 1, code: "invalid_recipient" });
+    const file = await call(customer, "POST", "/v1/suppressions", {
+      raw: "number;reason\n08031630001;again\n08031630003;=cmd\n",
+      headers: { "content-type": "text/csv" },
+    });
+    expect(file.body.data).to.include({ added: 1, unchanged: 1, rejected: 0 });
+    const first = await call(customer, "GET", "/v1/suppressions?limit=2");
+    const path = `/v1/suppressions?limit=2&cursor=${first.body.next_cursor}`;
+    const second = await call(customer, "GET", path);
+    const numbers = [...first.body.data, ...second.body.data].map(
+      ({ number }: { number: string }) => number,
+    );
+    expect(numbers).to.deep.equal(["+2348031630001", "+2348031630002", "+2348031630003"]);
+    const csv = await call(customer, "GET", "/v1/suppressions", {
+      headers: { accept: "text/csv" },
+    });
+    expect(csv.text).to.contain("+2348031630003,,import,'=cmd,");
+    expect(await bulk(customer, "+2348031630002")).to.equal("recipient_opted_out");
+    const gone = await call(customer, "DELETE", "/v1/suppressions/%2B2348031630001");
+    expect(gone.status).to.equal(204);
+    expect((await call(customer, "DELETE", "/v1/suppressions/08031630001")).status).to.equal(404);
+    await eventually(async () => (await bulk(customer, "+2348031630001")) === "queued", {
+      what: "the removal",
+    });
+  });
+});
