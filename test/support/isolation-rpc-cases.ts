@@ -13,6 +13,9 @@ export type Owned = {
   /** A draft with a recipient. */
   readonly draft: string;
   readonly doomedDraft: string;
+  /** A message from a handset, and the number that it was sent to. */
+  readonly inbound: string;
+  readonly inboundNumber: string;
   readonly senderId: string;
   readonly senderName: string;
   readonly endpoint: string;
@@ -123,6 +126,30 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   })),
   "CampaignService/ListDeadLetters": internal(OPERATORS),
   "CampaignService/ReplayDeadLetters": internal(OPERATORS),
+
+  "ConsentService/RecordInbound": internal(CARRIERS),
+  "ConsentService/ConfirmInbound": internal(CARRIERS),
+  "ConsentService/GetSuppressionTable": list(undefined, onlyTenant),
+  "ConsentService/CheckSuppressions": list(undefined, (tenantId) => ({
+    tenantId,
+    numbers: ["+2348031112226"],
+  })),
+  "ConsentService/ListInboundMessages": list("inbound", (tenantId) => ({ tenantId, limit: 50 })),
+  "ConsentService/GetInboundMessage": thing((tenantId, own) => ({ tenantId, id: own.inbound })),
+  "ConsentService/ListSuppressions": list(undefined, (tenantId) => ({ tenantId, limit: 50 })),
+  "ConsentService/AddSuppressions": internal(MAKES),
+  "ConsentService/RemoveSuppression": thing((tenantId) => ({
+    tenantId,
+    number: "+2348031112226",
+  })),
+  "ConsentService/CreateInboundNumber": internal(OPERATORS),
+  "ConsentService/ListInboundNumbers": list(undefined, onlyTenant),
+  "ConsentService/RemoveInboundNumber": thing((tenantId, own) => ({
+    tenantId,
+    id: own.inboundNumber,
+  })),
+  "ConsentService/SetKeywords": internal(OPERATORS),
+  "ConsentService/GetKeywords": list(undefined, onlyTenant),
 
   "WalletService/CreateWallet": internal(MAKES),
   "WalletService/GetWallet": list(undefined, onlyTenant),

@@ -11,6 +11,7 @@ import type { Customer, RestStack } from "./rest.ts";
 export const OWNERS = {
   to: "+2348031112223",
   secondTo: "+2348031112225",
+  suppressed: "+2348031112226",
   body: "What only the owner may read",
   reference: "owners-reference",
   key: "owners-key",
@@ -58,6 +59,7 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
     ...{ from: OWNERS.sender, body: OWNERS.body, sendAtMs: BigInt(Date.parse(sendAt)) },
     recipients: [{ to: OWNERS.to }],
   });
+  const { inbound, inboundNumber } = await makeInbound(rest, owner);
   const unused = await rest.tenants.createApiKey({ tenantId });
   const test = await post(`${HOOKS}/${endpoint.id}/test`, {});
   await waitForRest(owner, sent, [endpoint.id, doomed.id]);
@@ -68,6 +70,8 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
     campaign,
     draft: draft.id,
     doomedDraft: doomedDraft.id,
+    inbound,
+    inboundNumber,
     senderId: made.senderId?.id ?? "",
     senderName: OWNERS.sender,
     endpoint: endpoint.id,
@@ -76,6 +80,20 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
     apiKey: unused.key?.id ?? "",
     key: OWNERS.rpcKey,
   };
+}
+
+/** Two messages from handsets, and a suppression. */
+async function makeInbound(rest: RestStack, { tenantId, call }: Customer) {
+  const { inboundNumber } = await rest.consent.createInboundNumber({ number: "30999", tenantId });
+  const suppressions = [{ number: OWNERS.suppressed }, { number: OWNERS.secondTo }];
+  await rest.consent.addSuppressions({ tenantId, suppressions, source: "api" });
+  const parts = ["first", "second"].map((body) => ({
+    ...{ connectorId: "smsc", from: OWNERS.to, to: "30999", body, total: 1, sequence: 1 },
+    receivedAtMs: BigInt(Date.now()),
+  }));
+  await rest.consent.recordInbound({ parts });
+  const inbound = (await call("GET", "/v1/inbound-messages")).body.data[0].id as string;
+  return { inbound, inboundNumber: inboundNumber?.id ?? "" };
 }
 
 /** Waits until nothing of the owner's changes by itself: all sent, settled and notified. */
@@ -109,6 +127,8 @@ export function freeNames(): Owned {
     campaign: newId("campaign"),
     draft: newId("campaign"),
     doomedDraft: newId("campaign"),
+    inbound: newId("inboundMessage"),
+    inboundNumber: newId("inboundNumber"),
     senderId: newId("senderId"),
     senderName: "Nobodys",
     endpoint: newId("webhookEndpoint"),

@@ -8,6 +8,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import { ConsentService } from "../../proto/gen/sms/v1/consent_pb.js";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
@@ -53,6 +54,7 @@ export type RestStack<S extends StackFile = StackFile> = {
   readonly senderIds: Client<typeof SenderIdService>;
   readonly wallets: Client<typeof WalletService>;
   readonly messaging: Client<typeof MessagingService>;
+  readonly consent: Client<typeof ConsentService>;
   call(method: string, path: string, options?: RestCall): Promise<RestAnswer>;
   addCustomer(options?: CustomerOptions): Promise<Customer>;
   close(): Promise<void>;
@@ -100,6 +102,7 @@ function useStack<S extends StackFile>(stack: S, stop: () => Promise<void>): Res
     senderIds: open(SenderIdService, "sender-id"),
     wallets: open(WalletService, "wallet"),
     messaging: open(MessagingService, "messaging"),
+    consent: open(ConsentService, "consent"),
     call: (method, path, options) => callRest(stack.gateway, method, path, options),
     addCustomer: (options = {}) => addCustomer(rest, options),
     async close() {

@@ -40,7 +40,8 @@ describe("REST: consent", function () {
   /** A customer with a short code of its own. */
   async function customerWithCode(options: { keyword?: string; code?: string } = {}) {
     const customer = await rest.addCustomer();
-    const code = options.code ?? String((nextShortCode += 1));
+    nextShortCode += 1;
+    const { code = String(nextShortCode) } = options;
     await consent().createInboundNumber({
       number: code,
       tenantId: customer.tenantId,
