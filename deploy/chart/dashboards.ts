@@ -100,6 +100,7 @@ const BOARDS: readonly Board[] = [
         [`max(wallet_outbox_oldest_seconds{${NS}})`, "wallet"],
         [`max(sender_id_outbox_oldest_seconds{${NS}})`, "sender-id"],
         [`max(campaign_outbox_oldest_seconds{${NS}})`, "campaign"],
+        [`max(consent_outbox_oldest_seconds{${NS}})`, "consent"],
       ]),
     ],
   },

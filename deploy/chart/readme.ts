@@ -7,7 +7,7 @@ import type { ValueKey } from "./values-tree.ts";
 
 const HEAD = `# The sms chart
 
-Installs the SMS messaging service: nine services, a migration before each version, network policies, alerts and
+Installs the SMS messaging service: ten services, a migration before each version, network policies, alerts and
 dashboards. MongoDB (a replica set), NATS with JetStream, and Redis are external. It needs Kubernetes 1.29 or newer
 and Helm 3 or 4. Each release needs its own NATS account or server: the names of the stream and its consumers are
 fixed, so two releases on one account would take each other's events. Each release also needs its own namespace,

@@ -2,6 +2,7 @@
 import { GATEWAY_SETTINGS } from "../../gateway/config.ts";
 import { CAMPAIGN_SETTINGS } from "../../services/campaign/config.ts";
 import { CARRIER_SETTINGS } from "../../services/carrier/config.ts";
+import { CONSENT_SETTINGS } from "../../services/consent/config.ts";
 import { MESSAGING_SETTINGS } from "../../services/messaging/config.ts";
 import { ROUTING_SETTINGS } from "../../services/routing/config.ts";
 import { SENDER_ID_SETTINGS } from "../../services/sender-id/config.ts";
@@ -22,6 +23,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   carrier: CARRIER_SETTINGS,
   webhook: WEBHOOK_SETTINGS,
   campaign: CAMPAIGN_SETTINGS,
+  consent: CONSENT_SETTINGS,
   "smsc-simulator": SIMULATOR_SETTINGS,
 };
 

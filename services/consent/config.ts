@@ -2,7 +2,7 @@ import { DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
 import { type Config, durationMs, readConfig } from "../shared/io/config.ts";
 
 /** Settings of the consent service; durations in milliseconds. */
-const SETTINGS = {
+export const CONSENT_SETTINGS = {
   ...DATABASE_SETTINGS,
   ...EVENT_SETTINGS,
   /** How long a message in several parts waits for the missing ones. */
@@ -10,6 +10,6 @@ const SETTINGS = {
 } as const;
 
 /** Reads the settings; throws `ConfigError` that names every invalid one. */
-export function readConsentConfig(env: NodeJS.ProcessEnv): Config<typeof SETTINGS> {
-  return readConfig(env, SETTINGS);
+export function readConsentConfig(env: NodeJS.ProcessEnv): Config<typeof CONSENT_SETTINGS> {
+  return readConfig(env, CONSENT_SETTINGS);
 }

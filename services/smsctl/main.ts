@@ -17,6 +17,12 @@ import { CAMPAIGN_COMMANDS } from "./commands/campaign.ts";
 import { CHECK_COMMAND } from "./commands/check.ts";
 import { CONNECTOR_COMMANDS } from "./commands/connector.ts";
 import { DEAD_COMMANDS } from "./commands/dead.ts";
+import {
+  INBOUND_COMMANDS,
+  INBOUND_NUMBER_COMMANDS,
+  KEYWORD_COMMANDS,
+  SUPPRESSION_COMMANDS,
+} from "./commands/inbound.ts";
 import { KEY_COMMANDS } from "./commands/key.ts";
 import { MESSAGE_COMMANDS } from "./commands/message.ts";
 import { ROUTE_COMMANDS } from "./commands/route.ts";
@@ -34,6 +40,10 @@ const NOUNS: Readonly<Record<string, Commands>> = {
   route: ROUTE_COMMANDS,
   message: MESSAGE_COMMANDS,
   campaign: CAMPAIGN_COMMANDS,
+  inbound: INBOUND_COMMANDS,
+  "inbound-number": INBOUND_NUMBER_COMMANDS,
+  suppression: SUPPRESSION_COMMANDS,
+  keyword: KEYWORD_COMMANDS,
   webhook: WEBHOOK_COMMANDS,
   dead: DEAD_COMMANDS,
 };

@@ -157,14 +157,23 @@ chartSuite("availability and shutdown", () => {
     expect(served.get("wallet")).to.deep.equal({ port: 9090, service: "sms.v1.WalletService" });
     expect(served.get("sender-id")?.service).to.equal("sms.v1.SenderIdService");
     const asked = [...served].filter(([, probe]) => probe !== undefined).map(([name]) => name);
-    const all = ["tenant", "sender-id", "wallet", "routing", "messaging", "webhook", "campaign"];
+    const all = [
+      "tenant",
+      "sender-id",
+      "wallet",
+      "routing",
+      "messaging",
+      "webhook",
+      "campaign",
+      "consent",
+    ];
     expect(asked).to.have.members(all);
   });
 
   it("with mutual TLS probes ask a port of its own, since they could show no certificate", () => {
     const workloads = servingWorkloads(render("ci/existing-tls-values.yaml"));
     const asked = workloads.filter(({ containers }) => containers[0]?.readinessProbe?.grpc);
-    expect(asked).to.have.length(7);
+    expect(asked).to.have.length(8);
     for (const workload of asked) {
       const [container] = workload.containers;
       const port = container?.readinessProbe?.grpc?.port;

@@ -32,6 +32,7 @@ const own = Object.entries(services).filter(([, { image }]) => /^sms-/.test(imag
 const names = [
   ...["gateway", "tenant", "sender-id", "wallet", "routing", "messaging", "carrier", "webhook"],
   "campaign",
+  "consent",
   "smsc-simulator",
 ];
 

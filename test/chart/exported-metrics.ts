@@ -5,6 +5,7 @@ import {
   registerMetrics as registerCampaignMetrics,
 } from "../../services/campaign/metrics.ts";
 import { createCarrierMetrics } from "../../services/carrier/metrics.ts";
+import { createConsentMetrics } from "../../services/consent/metrics.ts";
 import type { OpenMessaging } from "../../services/messaging/create-messaging.ts";
 import { registerMetrics } from "../../services/messaging/metrics.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
@@ -37,6 +38,7 @@ export function registryOfEverything(): Registry {
   const messaging = { queries: { queues: async () => [] } } as unknown as OpenMessaging;
   registerMetrics(metrics, messaging, outbox, () => []);
   watchOutboxAge(metrics, "sender_id", outbox.backlog);
+  createConsentMetrics(metrics, { outbox, unowned: count });
   createCampaignMetrics(metrics);
   registerCampaignMetrics(metrics, {
     outbox,

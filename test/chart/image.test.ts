@@ -75,6 +75,7 @@ const SIZE_MAX_MIB = 260;
 const SERVICES = [
   ...["tenant", "sender-id", "wallet", "routing", "messaging", "carrier", "webhook", "gateway"],
   "campaign",
+  "consent",
 ];
 
 describe("the image's files, and nothing else, run every service", function () {

@@ -14,7 +14,16 @@ import {
   workloadsOf,
 } from "./workloads.ts";
 
-const GRPC = ["tenant", "sender-id", "wallet", "routing", "messaging", "webhook", "campaign"];
+const GRPC = [
+  "tenant",
+  "sender-id",
+  "wallet",
+  "routing",
+  "messaging",
+  "webhook",
+  "campaign",
+  "consent",
+];
 /** `caller → callee` that only the test pod and operators add to the architecture. */
 const OF_THE_TEST = ["tenant", "sender-id", "webhook"].map((callee) => `test → ${callee}`);
 
@@ -47,8 +56,8 @@ chartSuite("network policies", () => {
         const settings = Object.entries(settingsOf(objects, component));
         return settings.filter(([name]) => /^(.*_)?HOST$/.test(name));
       });
-      // Every one of ten has gRPC and ops; gateway, carrier and simulator have one more.
-      expect(found).to.have.length(2 * 10 + 3);
+      // Every one of eleven has gRPC and ops; gateway, carrier and simulator have one more.
+      expect(found).to.have.length(2 * 11 + 3);
       for (const [name, value] of found) expect(value, name).to.equal(host);
     }
     expect(refusal(MINIMAL, { set: ["listenHost=localhost"] })).to.contain("listenHost");
@@ -142,7 +151,7 @@ chartSuite("network policies", () => {
         (spec?.ingress ?? []).filter(({ ports = [] }) => ports.some(({ port }) => port === "ops")),
       );
     const monitoring = { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } };
-    expect(peers([])).to.have.length(9);
+    expect(peers([])).to.have.length(10);
     for (const { from } of peers([]))
       expect(from).to.deep.equal([{ namespaceSelector: monitoring }]);
     expect(peers(["networkPolicy.monitoringFrom=null"])).to.deep.equal([]);

@@ -119,6 +119,7 @@ chartSuite("secrets and configuration", () => {
         "carrier",
         "webhook",
         "campaign",
+        "consent",
       ],
       nats: ["gateway", "tenant", "wallet", "messaging", "carrier", "webhook", "migration"],
       redis: ["gateway", "carrier"],

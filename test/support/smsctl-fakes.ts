@@ -1,6 +1,7 @@
 /** In-memory services for smsctl's commands. */
 import { createClient, createRouterTransport, type ServiceImpl } from "@connectrpc/connect";
 import { CampaignService } from "../../proto/gen/sms/v1/campaign_pb.js";
+import { ConsentService } from "../../proto/gen/sms/v1/consent_pb.js";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
@@ -23,6 +24,7 @@ export type Fakes = {
   messaging?: Partial<ServiceImpl<typeof MessagingService>>;
   webhooks?: Partial<ServiceImpl<typeof WebhookService>>;
   campaigns?: Partial<ServiceImpl<typeof CampaignService>>;
+  consent?: Partial<ServiceImpl<typeof ConsentService>>;
 };
 
 /** The tenant that there is. */
@@ -46,6 +48,7 @@ export function clientsOf(fakes: Fakes): Clients {
     messaging,
     webhooks,
     campaigns,
+    consent = {},
   } = fakes;
   const transport = createRouterTransport((router) => {
     router.service(TenantService, tenants);
@@ -54,6 +57,7 @@ export function clientsOf(fakes: Fakes): Clients {
     router.service(MessagingService, { listMessages: () => ({}), ...messaging });
     router.service(WebhookService, webhooks ?? {});
     router.service(CampaignService, { checkCampaigns, ...campaigns });
+    router.service(ConsentService, consent);
   });
   return {
     tenants: createClient(TenantService, transport),
@@ -62,6 +66,7 @@ export function clientsOf(fakes: Fakes): Clients {
     messaging: createClient(MessagingService, transport),
     webhooks: createClient(WebhookService, transport),
     campaigns: createClient(CampaignService, transport),
+    consent: createClient(ConsentService, transport),
   } as unknown as Clients;
 }
 

@@ -5,7 +5,7 @@ the event stream.
 */}}
 {{- define "sms.table" -}}
 gateway:
-  calls: [tenant, messaging, wallet, sender-id, webhook, campaign]
+  calls: [tenant, messaging, wallet, sender-id, webhook, campaign, consent]
   needs: [nats, redis, cursor]
 tenant:
   serves: sms.v1.TenantService
@@ -24,10 +24,10 @@ routing:
   needs: [mongodb, nats, encryption]
 messaging:
   serves: sms.v1.MessagingService
-  calls: [tenant, sender-id, routing, wallet]
+  calls: [tenant, sender-id, routing, wallet, consent]
   needs: [mongodb, nats]
 carrier:
-  calls: [messaging, routing]
+  calls: [messaging, routing, consent]
   needs: [mongodb, nats, redis]
 webhook:
   serves: sms.v1.WebhookService
@@ -39,17 +39,21 @@ campaign:
   durable: campaign-messages
   calls: [tenant, wallet, messaging]
   needs: [mongodb, nats]
+consent:
+  serves: sms.v1.ConsentService
+  calls: [messaging]
+  needs: [mongodb, nats]
 migration:
   needs: [mongodb, nats]
 test:
   calls: [tenant, sender-id, webhook]
 toolbox:
-  calls: [tenant, sender-id, wallet, routing, messaging, webhook, campaign]
+  calls: [tenant, sender-id, wallet, routing, messaging, webhook, campaign, consent]
 {{- end -}}
 
 {{/* Names of the components that run for as long as the release lives, as a YAML list. */}}
 {{- define "sms.workloads" -}}
-{{- $names := list "gateway" "tenant" "sender-id" "wallet" "routing" "messaging" "carrier" "webhook" "campaign" -}}
+{{- $names := list "gateway" "tenant" "sender-id" "wallet" "routing" "messaging" "carrier" "webhook" "campaign" "consent" -}}
 {{- if .Values.smscSimulator.enabled -}}{{- $names = append $names "smsc-simulator" -}}{{- end -}}
 {{ toYaml $names }}
 {{- end -}}
@@ -72,6 +76,7 @@ One component as YAML: its row of the table, its name in the cluster, and its va
   "carrier" $values.carrier
   "webhook" $values.webhook
   "campaign" $values.campaign
+  "consent" $values.consent
   "smsc-simulator" $values.smscSimulator
   "migration" $values.migration
   "test" $values.test

@@ -151,7 +151,6 @@ function isCsvError(error: unknown): error is ParserError {
 
 const TEXTS: Readonly<Record<string, string>> = {
   CSV_QUOTE_NOT_CLOSED: "a quote is not closed.",
-  CSV_INVALID_CLOSING_QUOTE: "characters follow a closing quote.",
   CSV_MAX_RECORD_SIZE: "the line is too long; perhaps a quote is not closed.",
 };
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
 import { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
+import { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";
 import { MessagingService } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { RoutingService } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { SenderIdService } from "../../../proto/gen/sms/v1/sender_id_pb.js";
@@ -36,6 +37,7 @@ export type Clients = {
   readonly messaging: Client<typeof MessagingService>;
   readonly webhooks: Client<typeof WebhookService>;
   readonly campaigns: Client<typeof CampaignService>;
+  readonly consent: Client<typeof ConsentService>;
   close(): void;
 };
 
@@ -82,6 +84,7 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
     messaging: client(MessagingService),
     webhooks: client(WebhookService),
     campaigns: client(CampaignService),
+    consent: client(ConsentService),
     close() {
       for (const transport of transports) transport.close();
     },

@@ -2,6 +2,7 @@ import {
   SenderIdReview,
   SenderIdSchema,
   SenderIdStatus,
+  TrafficClass,
 } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { tenantId } from "../calls/tenants.ts";
@@ -9,15 +10,21 @@ import type { Command, Commands } from "../cli/command.ts";
 import { enumWord } from "../cli/enum-word.ts";
 import { toJson } from "../cli/to-json.ts";
 
+const REVIEW_OPTIONS: Readonly<Record<string, string>> = {
+  approve: " [--class otp|transactional|promotional]",
+  reject: " --reason R",
+};
+
 /** `smsctl sender-id …` */
 export const SENDER_ID_COMMANDS: Commands = {
   add: {
-    usage: "sender-id add --tenant T --name N [--approve]",
+    usage: "sender-id add --tenant T --name N [--approve --class otp|transactional|promotional]",
     async run(context) {
       const { senderId } = await context.clients.senderIds.createSenderId({
         tenantId: await tenantId(context),
         name: context.options.required("name"),
         approve: context.options.isSet("approve"),
+        trafficClass: readClass(context.options.optional("class")),
       });
       if (senderId !== undefined) context.output.result(toJson(SenderIdSchema, senderId));
       return 0;
@@ -50,6 +57,14 @@ export const SENDER_ID_COMMANDS: Commands = {
   reinstate: review("reinstate", SenderIdReview.REINSTATE),
 };
 
+/** Reads `--class`; without it an existing class stays as it is. */
+function readClass(text: string | undefined): TrafficClass {
+  if (text === undefined) return TrafficClass.UNSPECIFIED;
+  const found = enumWord(TrafficClass, text);
+  if (found !== undefined) return found;
+  throw new AppError("validation_error", `There is no class ${text}.`);
+}
+
 function readStatus(text: string): SenderIdStatus {
   const status = enumWord(SenderIdStatus, text);
   if (status !== undefined) return status;
@@ -58,7 +73,7 @@ function readStatus(text: string): SenderIdStatus {
 
 function review(verb: string, action: SenderIdReview): Command {
   return {
-    usage: `sender-id ${verb} ID_OR_NAME | --name N; --tenant T${verb === "reject" ? " --reason R" : ""}`,
+    usage: `sender-id ${verb} ID_OR_NAME | --name N; --tenant T${REVIEW_OPTIONS[verb] ?? ""}`,
     async run(context) {
       const { clients, options, output } = context;
       const { senderId } = await clients.senderIds.reviewSenderId({
@@ -66,6 +81,7 @@ function review(verb: string, action: SenderIdReview): Command {
         idOrName: options.optionOrWord("name", "The sender ID"),
         review: action,
         reason: options.optional("reason") ?? "",
+        trafficClass: readClass(options.optional("class")),
       });
       if (senderId !== undefined) output.result(toJson(SenderIdSchema, senderId));
       return 0;

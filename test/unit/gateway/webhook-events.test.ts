@@ -84,9 +84,26 @@ const campaigns = ["started", "paused", "resumed", "completed", "cancelled", "fa
   }),
 );
 
+const inbound: DomainEvent = {
+  ...{ ...HEAD, kind: "inbound" },
+  message: {
+    ...{ id: newId("inboundMessage"), from: "+2348031234567", to: "2442", body: "STOP" },
+    ...{ encoding: "gsm7", parts: 1, partsReceived: 1, action: "opt_out", receivedAtMs: AT },
+  },
+};
+const opts = ["opted_out", "opted_in"].map(
+  (type): DomainEvent => ({
+    ...{ ...HEAD, kind: "suppression", type, inboundMessageId: newId("inboundMessage") },
+    suppression: {
+      ...{ number: "+2348031234567", sender: "", source: "keyword", reason: "STOP" },
+      createdAtMs: AT,
+    },
+  }),
+);
+
 /** Bodies by type, as the webhook service builds them. */
 const SENT = new Map<string, unknown>([
-  ...[...messages, ...wallets, ...reviews, ...campaigns]
+  ...[...messages, ...wallets, ...reviews, ...campaigns, inbound, ...opts]
     .flatMap(webhookEventsOf)
     .map((event) => [event.type, JSON.parse(event.body())] as const),
   ["webhook.test", JSON.parse(eventBody({ ...HEAD, type: "webhook.test" }, testData()))],

@@ -36,11 +36,14 @@ describe("the settings of a process", () => {
       "WALLET_GRPC",
       "MESSAGING_GRPC",
       "WEBHOOK_GRPC",
+      "CAMPAIGN_GRPC",
+      "CONSENT_GRPC",
     ]);
     expect([...addressesNeeded(["wallet", "messaging"])]).to.have.members([
       "TENANT_GRPC",
       "SENDER_ID_GRPC",
       "ROUTING_GRPC",
+      "CONSENT_GRPC",
     ]);
     expect([...addressesNeeded(["tenant", "routing", "webhook"])]).to.deep.equal([]);
   });

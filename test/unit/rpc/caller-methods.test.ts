@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
+import { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";
 import { MessagingService } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { RoutingService } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { SenderIdService } from "../../../proto/gen/sms/v1/sender_id_pb.js";
@@ -22,6 +23,7 @@ const SERVICES = [
   MessagingService,
   WebhookService,
   CampaignService,
+  ConsentService,
 ];
 const CODE: Readonly<Record<string, RegExp>> = {
   gateway: /^gateway\//,

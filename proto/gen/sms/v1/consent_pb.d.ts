@@ -76,7 +76,7 @@ export declare type InboundMessage = Message<"sms.v1.InboundMessage"> & {
   id: string;
 
   /**
-   * Empty when nobody owns it.
+   * Empty when no tenant owns it.
    *
    * @generated from field: string tenant_id = 2;
    */
@@ -1063,7 +1063,7 @@ export declare const ConsentService: GenService<{
     output: typeof CheckSuppressionsResponseSchema;
   },
   /**
-   * Newest first. An empty tenant lists what nobody owns, for operators.
+   * Newest first. An empty tenant lists those without an owner, for operators.
    *
    * @generated from rpc sms.v1.ConsentService.ListInboundMessages
    */
