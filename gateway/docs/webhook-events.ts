@@ -261,12 +261,12 @@ const EVENTS: Readonly<Record<EventType, Described>> = {
   "campaign.completed": campaignEvent(
     "completed",
     "A campaign is completed",
-    "Sent when each recipient has a message or a verdict, and none is queued; receipts may still come.",
+    "Sent when each recipient has a message or an error, and none is queued; receipts may still come.",
   ),
   "campaign.cancelled": campaignEvent(
     "cancelled",
     "A campaign was cancelled",
-    "Sent when a campaign is cancelled; what waits is cancelled after it.",
+    "Sent when a campaign is cancelled; its queued messages are cancelled after it.",
   ),
   "campaign.failed": campaignEvent(
     "failed",

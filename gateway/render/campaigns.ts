@@ -131,7 +131,7 @@ export function renderRecipientsCsv(recipients: readonly CampaignRecipient[]): s
   return csvText([CSV_HEADER, ...rows], [2]);
 }
 
-/** Renders what became of submitted rows. */
+/** Renders the result of adding rows. */
 export function renderImport(made: AddRecipientsResponse) {
   const faults = made.faults.map(({ line, field, code, message }) => ({
     line,
@@ -178,7 +178,7 @@ export function renderPreview(preview: RecipientPreview) {
   };
 }
 
-/** Renders the messages of a test. */
+/** Renders the messages of a test send. */
 export function renderTest({ results }: SendCampaignTestResponse) {
   return {
     object: "campaign_test",

@@ -49,7 +49,7 @@ const CAMPAIGN = object({
     type: "string",
     enum: CAMPAIGN_STATUSES,
     description:
-      "Completed: each recipient has a message or a verdict, and none is queued; receipts may still come.",
+      "Completed: each recipient has a message or an error, and none is queued; receipts may still come.",
   },
   pause_reason: {
     ...TEXT_OR_NULL,

@@ -70,7 +70,7 @@ const ADD: Omit<OperationDoc, "tag"> = {
   takesIdempotencyKey: true,
   response: {
     status: 200,
-    description: "What became of the rows.",
+    description: "The counts of taken and rejected rows.",
     schema: dataOf(componentRef("CampaignImport")),
     example: { data: IMPORT_EXAMPLE },
     headers: ["Idempotent-Replayed"],
@@ -131,7 +131,7 @@ const LIST: Omit<OperationDoc, "tag"> = {
   id: "listCampaignRecipients",
   summary: "List recipients",
   description:
-    "In the order of their addition, with what became of each. With `Accept: text/csv` a page is a file, and the " +
+    "In the order of their addition, each with its status. With `Accept: text/csv` a page is a file, and the " +
     "header `Link` leads to the next one.",
   params: CAMPAIGN_PARAM,
   query: RECIPIENT_LIST,

@@ -91,7 +91,7 @@ const START = docOf({
   summary: "Start a campaign",
   description:
     "Freezes content and recipients, and runs it, or schedules it for its `send_at`. 402 when the balance does not " +
-    "cover the estimate. A campaign that runs is answered as it is.",
+    "cover the estimate. A campaign that runs already is returned as it is.",
   errors: [
     "insufficient_balance",
     "email_not_verified",
@@ -105,8 +105,8 @@ const PAUSE = docOf({
   id: "pauseCampaign",
   summary: "Pause a campaign",
   description:
-    "After the answer nothing new is queued. What is queued is taken back, but for messages that are being sent; " +
-    "those recipients wait again.",
+    "After the answer nothing new is queued. Queued messages are cancelled, unless they are being sent, and their " +
+    "recipients wait again.",
   example: { ...CAMPAIGN_EXAMPLE, status: "paused", pause_reason: "customer" },
 });
 
@@ -121,8 +121,7 @@ const CANCEL = docOf({
   id: "cancelCampaign",
   summary: "Cancel a campaign",
   description:
-    "For good: what waits is cancelled, but for messages that are being sent, and its holds return within about a " +
-    "minute.",
+    "Ends it. Queued messages are cancelled, unless they are being sent, and their holds return within about a minute.",
   example: {
     ...CAMPAIGN_EXAMPLE,
     status: "cancelled",

@@ -1,4 +1,4 @@
-/** Client of messaging: chunks, estimates, test sends, and taking back what waits. */
+/** Client of messaging: chunks, estimates, test sends, and taking back queued messages. */
 import type { Client } from "@connectrpc/connect";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import {
@@ -9,26 +9,18 @@ import {
   type SendEntry,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { fingerprint } from "../../shared/core/canonical-json.ts";
-import { AppError, type ErrorCode } from "../../shared/core/errors.ts";
+import { AppError } from "../../shared/core/errors.ts";
 import { idTimeMs } from "../../shared/core/ids.ts";
 import { rpcAnswer } from "../../shared/rpc/call.ts";
 import type { ChunkAnswer, ChunkRequest, Messaging, Personal } from "../app/ports.ts";
-import type { Campaign, PauseReason } from "../domain/campaign.ts";
+import type { Campaign } from "../domain/campaign.ts";
+import { pauseReasonOf } from "../domain/pause-reason.ts";
 import type { FeedResult, RowError } from "../domain/row.ts";
 
 /** Deadline of a send or an estimate of many rows. */
 const SEND_MS = 20_000;
 /** A cancel goes through the queue of a campaign. */
 const CANCEL_MS = 30_000;
-
-/** Refusals of a chunk that pause its campaign. */
-const PAUSES: Readonly<Partial<Record<ErrorCode, PauseReason>>> = {
-  insufficient_balance: "insufficient_balance",
-  sender_id_not_approved: "sender_id_not_approved",
-  tenant_suspended: "tenant_suspended",
-  email_not_verified: "tenant_suspended",
-  not_found: "tenant_suspended",
-};
 
 export function createMessagingClient(client: Client<typeof MessagingService>): Messaging {
   return {
@@ -38,7 +30,7 @@ export function createMessagingClient(client: Client<typeof MessagingService>): 
         return { kind: "accepted", results: (await rpcAnswer(call)).entries.map(toResult) };
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
-        const reason = PAUSES[error.code];
+        const reason = pauseReasonOf(error.code);
         if (reason !== undefined) return { kind: "pause", reason };
         if (error.code === "validation_error") return { kind: "refused" };
         throw error;

@@ -1,6 +1,6 @@
 /**
  * Start, pause, resume and cancel. The change of state and its event commit first. A pause or a cancel then takes back
- * what waits, and answers when nothing new can be queued; after a crash in between the feeder takes back the rest.
+ * the queued messages, and returns when nothing new can be queued. After a crash in between the feeder takes them back.
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
@@ -47,7 +47,7 @@ export function createStateChanges(parts: StateParts) {
     return changed;
   }
 
-  /** Closes the open chunk, then cancels what waits in messaging. Nothing is queued after it. */
+  /** Closes the open chunk, then cancels the queued messages. Nothing is queued after that. */
   async function takeBack(campaign: Campaign): Promise<void> {
     await retry(
       async () => {

@@ -2,12 +2,11 @@
  * Chunks: the rows that one request queues. A chunk is stored, with its campaign's `openChunk`, before it is sent, so
  * after any crash the same rows are repeated under the same key, and messaging answers them once:
  *
- * - Before the request: the chunk is sent by the next process that leases the campaign.
- * - After the request, the answer is lost: the repeat gets the stored answer.
- * - After the answer, before it is recorded: the same.
+ * - Crash before the request: the next process that leases the campaign sends the chunk.
+ * - Crash after the request, or before its answer is recorded: the repeat gets the stored answer.
  *
- * A chunk that must not be queued any more (a pause, a cancel) is closed: messaging answers what it has queued, or
- * refuses its key from then on.
+ * A pause or a cancel closes the open chunk: messaging returns the messages that it has queued, or refuses the chunk's
+ * key from then on.
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import {
@@ -20,7 +19,7 @@ import {
 import { budgetLeft, nextFeedAt } from "../domain/pacing.ts";
 import { countChanges } from "../domain/progress.ts";
 import { applyFeedResult, type FeedResult, type Row } from "../domain/row.ts";
-import { personalise, templateOf } from "./personal.ts";
+import { personalise, templateOf } from "./personalise.ts";
 import type {
   CampaignStore,
   CampaignTransaction,
@@ -133,18 +132,21 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     return { result: undefined, transition: transition(campaign, action, clock.now()) };
   }
 
-  /** Sends the open chunk, just opened or of a process before, and records the answer. */
+  /** Sends the open chunk, of this process or of an earlier one, and records the answer. */
   async function send(campaign: Campaign, opened?: OpenChunk): Promise<void> {
     const request = opened ?? (await readOpen(campaign));
     if (request === undefined) return;
     const answer = await messaging.send(request.request);
     if (answer.kind === "accepted") return record(request.chunk, answer.results);
     if (answer.kind === "pause") return giveUp(request.chunk, answer.reason);
-    return recordVerdicts(campaign, request);
+    return recordRejections(campaign, request);
   }
 
-  /** No row passed: each row gets its own verdict. A row that passes now waits for its next chunk. */
-  async function recordVerdicts(campaign: Campaign, { chunk, request }: OpenChunk): Promise<void> {
+  /** No row passed: records the error of each row. A row that passes now waits for its next chunk. */
+  async function recordRejections(
+    campaign: Campaign,
+    { chunk, request }: OpenChunk,
+  ): Promise<void> {
     const estimated = await messaging.estimate(campaign, request.recipients);
     const results = estimated.map(({ error }): FeedResult | undefined =>
       error === undefined ? undefined : { kind: "rejected", error },

@@ -1,10 +1,10 @@
-/** What a campaign would cost, and what its texts look like. Nothing is held or stored. */
+/** Estimates the cost of a campaign, and previews its texts. Nothing is held or stored. */
 import { AppError } from "../../shared/core/errors.ts";
 import { parseRecipient } from "../../shared/core/phone.ts";
 import { describeText } from "../../shared/core/segments.ts";
 import type { Campaign } from "../domain/campaign.ts";
 import type { Row, RowError } from "../domain/row.ts";
-import { personalise, templateOf } from "./personal.ts";
+import { personalise, templateOf } from "./personalise.ts";
 import type { CampaignStore, Messaging, Personal, Wallets } from "./ports.ts";
 
 /** The sums of an estimate. */
@@ -26,10 +26,10 @@ export type EstimateParts = {
   readonly wallets: Wallets;
 };
 
-/** Rows of one question to messaging. */
+/** Rows of one `EstimateSend` call. */
 const STEP = 1000;
-/** Questions at once: rows are read while others are priced. */
-const QUESTIONS_MAX = 4;
+/** Calls at once: rows are read while others are priced. */
+const CALLS_MAX = 4;
 
 /** Prices every row. Throws what a send would throw for its tenant or sender ID. */
 export async function estimate(parts: EstimateParts, campaign: Campaign): Promise<Estimate> {
@@ -53,7 +53,7 @@ export async function estimate(parts: EstimateParts, campaign: Campaign): Promis
       });
     }
   };
-  await Promise.all(Array.from({ length: QUESTIONS_MAX }, worker));
+  await Promise.all(Array.from({ length: CALLS_MAX }, worker));
   const available = campaign.mode === "test" ? 0n : await wallets.available(campaign.tenantId);
   return { ...sums.total(), available, currency: campaign.currency };
 }
@@ -70,7 +70,7 @@ async function* pagesOfWaiting(store: CampaignStore, campaignId: string): AsyncG
   }
 }
 
-/** Throws `insufficient_balance` when the money at hand does not cover the estimate. */
+/** Throws `insufficient_balance` when the available balance does not cover the estimate. */
 export function checkCovered({ amount, available, currency }: Estimate, format: Format): void {
   if (amount <= available) return;
   throw new AppError("insufficient_balance", "The available balance does not cover the campaign.", {

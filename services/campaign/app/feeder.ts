@@ -1,6 +1,6 @@
 /**
- * Feeds campaigns, one step each in turn, so that campaigns and tenants share. A lease keeps two processes from the
- * same work; what keeps it right is that every step is a transaction on the campaign.
+ * Feeds campaigns by round robin, one step each, so that no campaign waits for another. A lease keeps two processes
+ * from the same work. Correctness does not depend on it: every step is a transaction on the campaign.
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
@@ -9,7 +9,7 @@ import { type Loop, startLoop } from "../../shared/flow/periodic.ts";
 import { type Campaign, isOpen } from "../domain/campaign.ts";
 import { chunkSize, queueAheadMax } from "../domain/pacing.ts";
 import { countChanges, type Progress } from "../domain/progress.ts";
-import { cancelWaiting } from "../domain/row.ts";
+import { endWaitingRow } from "../domain/row.ts";
 import type { Chunks } from "./chunks.ts";
 import type { CampaignStore, Messaging } from "./ports.ts";
 
@@ -25,7 +25,7 @@ export type FeederParts = {
   readonly onChunk: (rows: number) => void;
 };
 
-/** Between two looks for work. A chunk that was fed is followed by the next one at once. */
+/** Between two polls. After a chunk the next poll follows at once. */
 const INTERVAL_MS = 200;
 /** Campaigns of one process at once; others wait for a lease. */
 const CAMPAIGNS_MAX = 100;
@@ -36,7 +36,7 @@ const RATE_WINDOW_MS = 5000;
 /** Rows that one transaction ends. */
 const END_STEP = 1000;
 
-/** What this process remembers of a campaign; losing it costs time only. */
+/** The state of a campaign's feeding in this process; losing it costs time only. */
 type Memory = {
   failures: number;
   /** When the first of the present failures was; on the clock of `performance`. */
@@ -45,7 +45,7 @@ type Memory = {
   samples: { readonly atMs: number; readonly left: number }[];
 };
 
-/** What the metrics show of a feeder. */
+/** The figures of a feeder for metrics. */
 export type FeedingFigures = {
   /** Campaigns that this process has leased. */
   readonly campaigns: number;
@@ -108,7 +108,7 @@ export function startFeeder(parts: FeederParts): Loop & { figures(): FeedingFigu
     return true;
   }
 
-  /** Takes back what waits, after a crash or in the background of a pause or a cancel. */
+  /** Takes back queued messages, after a crash or in the background of a pause or a cancel. */
   async function takeBack(campaign: Campaign): Promise<boolean> {
     if (campaign.openChunk !== undefined) {
       await parts.chunks.close(campaign);
@@ -126,7 +126,7 @@ export function startFeeder(parts: FeederParts): Loop & { figures(): FeedingFigu
       if (!campaign.takesBack || campaign.openChunk !== undefined) return { result: false };
       const rows = isOpen(campaign.status) ? [] : await tx.firstWaiting(END_STEP);
       const changes = rows.flatMap((before) => {
-        const after = cancelWaiting(before);
+        const after = endWaitingRow(before);
         return after === undefined ? [] : [{ before, after }];
       });
       await tx.saveRows(changes.map(({ after }) => after));

@@ -1,6 +1,6 @@
 /**
  * Follows the messages of campaigns: each event moves its row and the counts in one transaction. Events come at least
- * once and in any order; `applyMessageChange` decides which are news.
+ * once and in any order; `applyMessageChange` ignores old ones.
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import { isOpen } from "../domain/campaign.ts";
@@ -12,7 +12,7 @@ import type { CampaignStore } from "./ports.ts";
 /** A change of a message of a campaign. */
 export type CampaignMessageChange = MessageChange & { readonly campaignId: string };
 
-/** Applies changes; throws when the database is away, and then all of them are to be repeated. */
+/** Applies changes. Throws while the database is away: then repeat all of them. */
 export type FollowMessages = (changes: readonly CampaignMessageChange[]) => Promise<void>;
 
 export function createFollowMessages(parts: {
@@ -45,7 +45,7 @@ export function createFollowMessages(parts: {
   return async (changes) => {
     const byCampaign = Map.groupBy(changes, ({ campaignId }) => campaignId);
     for (const [campaignId, of] of byCampaign) await follow(campaignId, of);
-    // Rows that wait again, or room in the queue.
+    // Rows may wait again, and the queue may have capacity.
     if (changes.length > 0) parts.nudge();
   };
 }

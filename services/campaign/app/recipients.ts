@@ -12,7 +12,7 @@ import type { Row } from "../domain/row.ts";
 import { inDraft } from "./campaigns.ts";
 import type { CampaignStore, RowFilter, Scope } from "./ports.ts";
 
-/** What became of the submitted rows. */
+/** The result of adding rows. */
 export type Import = {
   readonly taken: number;
   readonly rejected: number;

@@ -3,10 +3,10 @@ import { fingerprint } from "../../shared/core/canonical-json.ts";
 import type { Campaign } from "../domain/campaign.ts";
 import type { FeedResult } from "../domain/row.ts";
 import { refuse } from "./campaigns.ts";
-import { personalise, templateOf } from "./personal.ts";
+import { personalise, templateOf } from "./personalise.ts";
 import type { CampaignStore, Messaging } from "./ports.ts";
 
-/** Sends tests; a key is the caller's own, and messaging answers it once. */
+/** Sends test messages, once for each idempotency key of the caller. */
 export type SendTest = (
   campaign: Campaign,
   to: readonly string[],
@@ -21,8 +21,7 @@ export function createSendTest(parts: {
     const filter = { campaignId: campaign.id, statuses: [], afterIndex: -1, limit: 1 };
     const [first] = await parts.store.rows(filter);
     const template = templateOf(campaign);
-    const sample = first ?? NO_ROW;
-    const text = personalise(campaign, template, sample);
+    const text = personalise(campaign, template, first ?? NO_ROW);
     if ("error" in text) {
       refuse([{ field: "body", ...text.error }]);
       return { results: [], replayed: false };
@@ -35,20 +34,7 @@ export function createSendTest(parts: {
   };
 }
 
-const NO_ROW = {
-  campaignId: "",
-  index: 0,
-  to: "",
-  variables: {},
-  clientReference: undefined,
-  status: "waiting",
-  messageId: undefined,
-  messageAtMs: 0,
-  held: 0n,
-  amount: 0n,
-  takenBack: [],
-  error: undefined,
-} as const;
+const NO_ROW = { to: "", variables: {}, clientReference: undefined } as const;
 
 /** Test sends share messaging's key space of chunks; the hash keeps them apart and short enough. */
 function testKey(campaignId: string, key: string): string {

@@ -1,4 +1,4 @@
-/** What time does to campaigns: starts scheduled ones, fails forgotten ones, removes old rows. */
+/** Starts due campaigns, fails those that were paused for too long, and removes old rows. */
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";

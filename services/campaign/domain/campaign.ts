@@ -62,7 +62,7 @@ export type Campaign = {
   /** When the service or the customer paused it. */
   readonly pausedAtMs: number | undefined;
   readonly progress: Progress;
-  /** Messages that wait are still to be taken back. */
+  /** Queued messages are still to be taken back. */
   readonly takesBack: boolean;
   /** The number of the chunk that is being fed; undefined when none is. */
   readonly openChunk: number | undefined;
@@ -198,7 +198,7 @@ function pause(campaign: Campaign, reason: PauseReason, nowMs: number): Transiti
   const { status, pauseReason } = campaign;
   if (status === "paused") {
     if (reason !== "customer" || pauseReason === "customer") return undefined;
-    // The customer takes over a pause of the service: it no longer ends by itself, and takes back what waits.
+    // The customer takes over a pause of the service: it no longer ends by itself, and queued messages are taken back.
     const campaignNow = { ...campaign, pauseReason: reason, takesBack: true, updatedAtMs: nowMs };
     return { campaign: campaignNow, previous: status, event: undefined };
   }

@@ -29,7 +29,7 @@ export type Row = Counted & {
   readonly error: RowError | undefined;
 };
 
-/** A change of a message, as messaging's event tells it. */
+/** A change of a message, from an event of messaging. */
 export type MessageChange = {
   readonly messageId: string;
   readonly to: string;
@@ -50,7 +50,7 @@ export type FeedResult =
     }
   | { readonly kind: "rejected"; readonly error: RowError };
 
-/** Order of a message's life: an event of an earlier stage is old news. */
+/** The order of a message's statuses: an event of an earlier stage is ignored. */
 const STAGES: Readonly<Record<RowStatus, number>> = {
   waiting: 0,
   queued: 1,
@@ -63,7 +63,7 @@ const STAGES: Readonly<Record<RowStatus, number>> = {
   cancelled: 3,
 };
 
-/** Taken-back ids that a row remembers: more than pauses that a message can be caught in. */
+/** Ids of taken-back messages that a row keeps: more than the pauses that can pass before its chunk is recorded. */
 const TAKEN_BACK_MAX = 8;
 
 /** The row before it was fed. */
@@ -80,7 +80,7 @@ const NO_MESSAGE = {
 } as const;
 
 /**
- * Applies the answer of a chunk. Returns undefined when the row already has a message or a verdict: the chunk was
+ * Applies the answer of a chunk. Returns undefined when the row already has a message or an error: the chunk was
  * recorded before, or an event of the message came first.
  */
 export function applyFeedResult(row: Row, result: FeedResult): Row | undefined {
@@ -124,8 +124,8 @@ export function applyMessageChange(
   };
 }
 
-/** The row of a campaign that has ended before it was fed. */
-export function cancelWaiting(row: Row): Row | undefined {
+/** The row of a campaign that ended before the row was fed. */
+export function endWaitingRow(row: Row): Row | undefined {
   if (row.status !== "waiting") return undefined;
   const error = { code: "campaign_ended", message: "The campaign ended before this message." };
   return { ...row, status: "cancelled", error };

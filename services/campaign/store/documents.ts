@@ -4,7 +4,7 @@ import type { Campaign, CampaignContent, CampaignStatus } from "../domain/campai
 import { EMPTY_PROGRESS, type Progress, ROW_STATUSES, type RowStatus } from "../domain/progress.ts";
 import type { Row, RowError } from "../domain/row.ts";
 
-/** What the service still has to do for a campaign: feed or take back it, or wait for an instant. */
+/** The work that is left for a campaign: feed it or take back its messages, or wait for an instant. */
 type WorkKind = "feed" | "scheduled" | "paused" | "hidden" | "ended";
 
 export type CampaignDocument = {

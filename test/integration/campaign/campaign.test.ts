@@ -85,7 +85,7 @@ describe("a campaign", function () {
     expect(await countSubmits(numbers)).to.deep.equal({ once: 3000, never: 0, more: 0 });
   });
 
-  it("cancels what waits and gives all holds back", async () => {
+  it("cancels queued messages and returns all holds", async () => {
     const numbers = nigerianNumbers(5000, 40_000);
     const id = await world.draft(numbers);
     const before = await world.balance();

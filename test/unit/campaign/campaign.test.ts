@@ -89,14 +89,14 @@ describe("the states of a campaign", () => {
     );
   });
 
-  it("let the customer take over a pause of the service, which takes back what waits", () => {
+  it("let the customer take over a pause of the service, which takes back queued messages", () => {
     const paused = campaignOf("paused", { pauseReason: "insufficient_balance" });
     const done = transition(paused, { kind: "pause", reason: "customer" }, NOW);
     expect(done?.campaign).to.include({ pauseReason: "customer", takesBack: true });
     expect(done?.event).to.equal(undefined);
   });
 
-  it("take back what waits at a customer's pause and at a cancel, not at the service's pause", () => {
+  it("take back queued messages at a customer's pause and at a cancel, not at the service's pause", () => {
     const running = campaignOf("running");
     const takesBack = (action: Action) => transition(running, action, NOW)?.campaign.takesBack;
     expect(takesBack({ kind: "pause", reason: "customer" })).to.equal(true);

@@ -1254,7 +1254,7 @@ export enum CampaignStatus {
   PAUSED = 4,
 
   /**
-   * Each row has a message or a verdict, and no message is queued. Receipts may still come.
+   * Each row has a message or an error, and no message is queued. Receipts may still come.
    *
    * @generated from enum value: CAMPAIGN_STATUS_COMPLETED = 5;
    */
@@ -1497,7 +1497,7 @@ export declare const CampaignService: GenService<{
     output: typeof CampaignResponseSchema;
   },
   /**
-   * After the answer nothing new is queued. Messages that wait are taken back: cancelled, and fed again after the
+   * After the answer nothing new is queued. Queued messages are cancelled, and their rows are fed again after the
    * campaign is resumed.
    *
    * @generated from rpc sms.v1.CampaignService.PauseCampaign
@@ -1516,7 +1516,7 @@ export declare const CampaignService: GenService<{
     output: typeof CampaignResponseSchema;
   },
   /**
-   * Ends the campaign: what waits is cancelled, and its holds return within about a minute.
+   * Ends the campaign: queued messages are cancelled, and their holds return within about a minute.
    *
    * @generated from rpc sms.v1.CampaignService.CancelOpenCampaign
    */
@@ -1546,7 +1546,7 @@ export declare const CampaignService: GenService<{
     output: typeof FindRecipientsResponseSchema;
   },
   /**
-   * Message events that were put aside, oldest first: they cannot be read, or the database went on refusing them.
+   * Dead letters of message events, oldest first: they cannot be read, or the database refused them at each attempt.
    * limit: 0 means 50, more than 1,000 means 1,000.
    *
    * @generated from rpc sms.v1.CampaignService.ListDeadLetters

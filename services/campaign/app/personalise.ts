@@ -11,11 +11,11 @@ export function templateOf({ content }: Campaign): Template {
   return template;
 }
 
-/** The text for one row, or why it has none. */
+/** The text for one row, or the error of a row that has none. */
 export function personalise(
   campaign: Campaign,
   template: Template,
-  row: Row,
+  row: Pick<Row, "to" | "variables" | "clientReference">,
 ): Personal | { readonly error: RowError } {
   const expanded = expandTemplate(template, row.variables);
   if ("missing" in expanded) {
