@@ -1,4 +1,4 @@
-/** The refusals of a chunk that pause its campaign. Two other reasons: the customer, and the budget (`app/chunks.ts`). */
+/** The refusals of a chunk that pause its campaign. Other reasons: the customer, and the budget (`app/chunks.ts`). */
 import type { ErrorCode } from "../../shared/core/errors.ts";
 import type { PauseReason } from "./campaign.ts";
 
