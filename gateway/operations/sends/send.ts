@@ -109,7 +109,7 @@ async function send(
     lookup: (timeoutMs) => find(false, timeoutMs),
     async run(isLocked) {
       let rpcRequest: SendRequest;
-      let refund: () => void;
+      let refund: (() => void) | undefined;
       try {
         rpcRequest = toRequest(ports, kind, request, body, []);
         refund = await takeQuota(ports, request, rpcRequest);

@@ -6,14 +6,14 @@ import type { TestQuota } from "../../rate-limit/test-quota.ts";
 
 /**
  * Takes the messages of a test send from the daily quota (`docs/contract.md#test-mode`) and returns how to refund
- * them. Throws `rate_limited` beyond the quota. Live sends have none.
+ * them. Throws `rate_limited` beyond the quota. Live sends have no quota.
  */
 export async function takeTestQuota(
   quota: TestQuota,
   { mode, tenantId }: Caller,
   count: number,
-): Promise<() => void> {
-  if (mode !== Mode.TEST) return () => undefined;
+): Promise<(() => void) | undefined> {
+  if (mode !== Mode.TEST) return undefined;
   const retryAfterMs = await quota.take(tenantId, count);
   if (retryAfterMs > 0) {
     const message = "The account's test messages of today (UTC) are used up.";
@@ -22,11 +22,12 @@ export async function takeTestQuota(
   return () => void quota.refund(tenantId, count);
 }
 
-/** Sends within the quota. Refunds it when the send certainly made no messages: a replay, or a refusal. */
+/** Sends within the quota, if there is one. Refunds it when the send certainly made no messages: a replay, or a refusal. */
 export async function keepQuota(
-  refund: () => void,
+  refund: (() => void) | undefined,
   send: () => Promise<SendMessagesResponse>,
 ): Promise<SendMessagesResponse> {
+  if (refund === undefined) return send();
   try {
     const response = await send();
     if (response.replayed) refund();
