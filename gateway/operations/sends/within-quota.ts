@@ -22,7 +22,9 @@ export async function takeTestQuota(
   return () => void quota.refund(tenantId, count);
 }
 
-/** Sends within the quota, if there is one. Refunds it when the send certainly made no messages: a replay, or a refusal. */
+/**
+ * Sends within the quota, if there is one. Refunds it when the send certainly made no messages: a replay, or a refusal.
+ */
 export async function keepQuota(
   refund: (() => void) | undefined,
   send: () => Promise<SendMessagesResponse>,
