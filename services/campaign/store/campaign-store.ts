@@ -5,6 +5,7 @@
  */
 import { type ClientSession, type Collection, type Db, Long, type MongoClient } from "mongodb";
 import { invalidField } from "../../shared/core/limits.ts";
+import { endAbandonedWhile } from "../../shared/io/abandoned-transactions.ts";
 import { saveKeyedAnswer } from "../../shared/io/keyed-answers.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo } from "../../shared/io/mongo-errors.ts";
@@ -214,8 +215,10 @@ export function createCampaignStore(options: {
       const lease = { owner, until: new Date(untilMs) };
       const ids = found.map(({ _id }) => _id);
       if (ids.length === 0) return [];
-      // The lease only keeps two feeders from the same work: the transactions are what makes it right.
-      await guardMongo(campaigns.updateMany({ _id: { $in: ids }, ...free }, { $set: { lease } }));
+      // The lease only keeps two feeders from the same work: the transactions are what makes it right. A killed
+      // feeder may have left a step of these campaigns open.
+      const write = campaigns.updateMany({ _id: { $in: ids }, ...free }, { $set: { lease } });
+      await guardMongo(endAbandonedWhile(client, write));
       const mine = await guardMongo(
         campaigns.find({ _id: { $in: ids }, "lease.owner": owner, work: "feed" }).toArray(),
       );

@@ -11,6 +11,7 @@ import {
   MongoBulkWriteError,
 } from "mongodb";
 import { isUnavailable } from "../../shared/core/errors.ts";
+import { endAbandonedWhile } from "../../shared/io/abandoned-transactions.ts";
 import { guardMongo, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type {
   AttemptResult,
@@ -81,7 +82,13 @@ export function createDeliveryQueue(db: Db, options: QueueOptions): DeliveryQueu
     },
 
     claim: (requests, lease, nowMs, byMs) =>
-      guardMongo(claim(deliveries, requests, lease, isFree(nowMs, byMs), options.owner)),
+      guardMongo(
+        // A killed process may have left the resend of one of these deliveries open.
+        endAbandonedWhile(
+          db.client,
+          claim(deliveries, requests, lease, isFree(nowMs, byMs), options.owner),
+        ),
+      ),
 
     async writeResults(results) {
       const operations = results.map((result) => resultUpdate(result, options));
