@@ -16,6 +16,7 @@ import { type BackgroundOptions, startBackgroundJobs } from "./app/background-jo
 import { createConnectorRunner } from "./app/connector.ts";
 import { createInboundRecorder } from "./app/inbound-recorder.ts";
 import { createOutcomeReporter } from "./app/outcome-reporter.ts";
+import { createPartlyWrittenByConnector } from "./app/partly-written.ts";
 import type { ConnectorConfig } from "./app/ports.ts";
 import { createReceiptMatcher } from "./app/receipt-matcher.ts";
 import { createRecentSubmissions } from "./app/recent-submissions.ts";
@@ -30,6 +31,8 @@ import { createSubmissionStore } from "./store/submissions.ts";
 
 export { readCarrierConfig as readSettings } from "./config.ts";
 
+/** Messaging fails a message in doubt at the end of its wait; no part of it may follow then. */
+const PROOF_WAIT_SHARE = 0.9;
 /** Some seconds of submissions at full speed. */
 const RECENT_SUBMISSIONS_MAX = 30_000;
 
@@ -55,15 +58,16 @@ export const start: StartService = async (context) => {
   const consent = createConsentClient(context.client(ConsentService));
   const inbound = createInboundRecorder(consent, log);
   lifecycle.onClose("inbound messages", () => inbound.close());
+  const partlyWritten = createPartlyWrittenByConnector();
 
   const supervisor = createSupervisor({
     listConnectors: () => routing.listConnectors(),
     createRunner: (connector) =>
       createConnectorRunner({
         ...{ journal, outcomes, recent, messaging, clock, log, spans: submitSpans },
-        connectorId: connector.id,
-        hasSingleReceipt: connector.hasSingleReceipt,
-        createLink: connector.createLink,
+        ...{ connectorId: connector.id, partlyWritten: partlyWritten.take(connector.id) },
+        ...{ hasSingleReceipt: connector.hasSingleReceipt, createLink: connector.createLink },
+        proofWaitMs: config.SUBMISSION_UNKNOWN_WAIT_MS * PROOF_WAIT_SHARE,
         onReceipt: receipts.take,
         async onInbound(part) {
           await inbound.take({ ...part, connectorId: connector.id, receivedAtMs: clock.now() });
@@ -115,12 +119,15 @@ export const start: StartService = async (context) => {
   });
   context.onOps(unmatchedReceiptsPage(store));
 
-  startJobs(context, config, { journal, messaging, routing, store, receipts, supervisor, nats });
+  startJobs(context, config, {
+    ...{ journal, messaging, routing, store, receipts, supervisor, nats },
+    onRecovered: partlyWritten.set,
+  });
 };
 
 type JobDeps = Pick<
   BackgroundOptions,
-  "journal" | "messaging" | "routing" | "store" | "receipts" | "supervisor"
+  "journal" | "messaging" | "routing" | "store" | "receipts" | "supervisor" | "onRecovered"
 > & { readonly nats: Nats };
 
 function startJobs(

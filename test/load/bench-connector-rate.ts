@@ -80,6 +80,7 @@ function runReplica({ port, redisUrl, rate }: Replica): void {
   const dispatcher = createDispatcher({
     connectorId: "bench",
     hasSingleReceipt: false,
+    proofWaitMs: 600_000,
     journal: { append: () => undefined },
     outcomes: { report: () => undefined, saveSubmissions: () => undefined },
     recent: createRecentSubmissions(1000),

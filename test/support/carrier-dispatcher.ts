@@ -2,8 +2,9 @@ import { createDispatcher } from "../../services/carrier/app/dispatcher.ts";
 import type { Link, LinkStatus, Part } from "../../services/carrier/app/link.ts";
 import type { OutcomeReport } from "../../services/carrier/app/outcome-reporter.ts";
 import { createBind } from "../../services/carrier/app/paced-link.ts";
+import type { PartlyWritten } from "../../services/carrier/app/partly-written.ts";
 import { createRecentSubmissions } from "../../services/carrier/app/recent-submissions.ts";
-import type { JournalEntry } from "../../services/carrier/domain/journal-lines.ts";
+import type { JournalEntry, PartRef } from "../../services/carrier/domain/journal-lines.ts";
 import type { ClaimedMessage, PartOutcome } from "../../services/carrier/domain/message.ts";
 import { createManualClock } from "../../services/shared/core/clock.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
@@ -44,6 +45,9 @@ function manualLink(window: number, isScripted = false) {
 
 const log = createLogger("test", "silent");
 
+/** How long a receipt may prove a first part in doubt. */
+export const PROOF_WAIT_MS = 540_000;
+
 /** A manual clock that advances by `ticksMs` at each read. */
 function createTickingClock(startMs: number) {
   const inner = createManualClock(startMs);
@@ -58,7 +62,13 @@ function createTickingClock(startMs: number) {
 }
 
 /** A dispatcher over one such link, with its reports. */
-export function setUp(window = 10, hasSingleReceipt = false, isScripted = false) {
+export function setUp(
+  window = 10,
+  hasSingleReceipt = false,
+  isScripted = false,
+  partlyWritten: readonly PartlyWritten[] = [],
+  status: LinkStatus = "bound",
+) {
   const wall = createManualClock(1_000_000);
   const steady = createTickingClock(5000);
   const clock = {
@@ -72,11 +82,19 @@ export function setUp(window = 10, hasSingleReceipt = false, isScripted = false)
   const reported: OutcomeReport[] = [];
   const saved: string[][] = [];
   const journaled: JournalEntry[] = [];
+  const journaledParts: PartRef[] = [];
   const recent = createRecentSubmissions(100);
   const dispatcher = createDispatcher({
     connectorId: "smsc",
     hasSingleReceipt,
-    journal: { append: (entries) => void journaled.push(...entries) },
+    proofWaitMs: PROOF_WAIT_MS,
+    partlyWritten,
+    journal: {
+      append(entries, parts = []) {
+        journaled.push(...entries);
+        journaledParts.push(...parts);
+      },
+    },
     outcomes: {
       report: (report) => void reported.push(report),
       saveSubmissions: (submissions) => void saved.push(submissions.map(({ key }) => key)),
@@ -88,8 +106,20 @@ export function setUp(window = 10, hasSingleReceipt = false, isScripted = false)
     spans: { open: () => undefined },
     onRoom: () => undefined,
   });
+  wire.setStatus(status);
   dispatcher.setBinds([createBind(0, wire.link, clock, log)]);
-  return { clock, wall, steady, ...wire, reported, saved, journaled, recent, dispatcher };
+  return {
+    clock,
+    wall,
+    steady,
+    ...wire,
+    reported,
+    saved,
+    journaled,
+    journaledParts,
+    recent,
+    dispatcher,
+  };
 }
 
 /** Claimed messages `msg_0`, `msg_1` and so on. */

@@ -54,6 +54,8 @@ type Claim = {
  */
 const CLAIM_INTERVAL_MS = 40;
 const CLAIMS_PER_CALL = 64;
+/** Messaging returns these with their texts; further ones stay in doubt as if all parts had been written. */
+const PARTLY_WRITTEN_MAX = 2000;
 
 function createClaimLoader(client: Client<typeof MessagingService>) {
   return createDataLoader<Claim, ClaimMessagesResponse>({
@@ -113,14 +115,14 @@ export function createMessagingClient(
     },
     waitingConnectors: async () => (await client.listWaitingConnectors({})).connectorIds,
     async reportOutcomes(outcomes) {
-      const { staleMessageIds } = await client
+      const { staleMessageIds, provenMessageIds } = await client
         .reportOutcomes({ outcomes: outcomes.map(toReportedOutcome) })
         .catch(throwUnavailable);
       for (const { messageId, claimId } of outcomes) {
         // The message may have been claimed again before this answer came.
         if (held.get(messageId) === claimId) held.delete(messageId);
       }
-      return staleMessageIds;
+      return { stale: staleMessageIds, proven: provenMessageIds };
     },
     async recordReceipts(receipts) {
       const { unknownMessageIds } = await client
@@ -134,8 +136,13 @@ export function createMessagingClient(
       const heldMessageIds = [...held.keys()];
       await client.renewClaims({ carrierId, heldMessageIds, listsHeld: true, endedClaimCalls });
     },
-    async recoverClaims(written) {
-      return await client.recoverClaims({ carrierId, writtenMessageIds: [...written], epoch });
+    async recoverClaims(written, partlyWritten) {
+      const { partlyWritten: left, ...counts } = await client.recoverClaims({
+        ...{ carrierId, epoch },
+        writtenMessageIds: [...written],
+        partlyWrittenMessageIds: partlyWritten.slice(0, PARTLY_WRITTEN_MAX),
+      });
+      return { ...counts, partlyWritten: left.map(toClaimedMessage) };
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { startLoop } from "../../shared/flow/periodic.ts";
+import type { PartlyWritten } from "./partly-written.ts";
 import type {
   ConnectorHealth,
   Journal,
@@ -27,6 +28,8 @@ export type BackgroundOptions = {
   readonly drainMs: number;
   /** Resolves when the services of this process can be called. */
   readonly whenStarted: () => Promise<void>;
+  /** Called before the connectors start. */
+  readonly onRecovered: (partlyWritten: ReadonlyMap<string, readonly PartlyWritten[]>) => void;
   /** Called when the connectors run. */
   readonly onConnectorsStarted: () => void;
 };
@@ -56,8 +59,9 @@ export function startBackgroundJobs(options: BackgroundOptions): BackgroundJobs 
 
   async function begin(): Promise<void> {
     await options.whenStarted();
-    await recoverClaims({ journal, messaging, store, clock, log, signal });
+    const partlyWritten = await recoverClaims({ journal, messaging, store, clock, log, signal });
     if (signal.aborted) return;
+    options.onRecovered(partlyWritten);
     // Recovery has stored the entries of earlier identities. After a failure the next process stores them again.
     removeEarlier(journal, log);
     supervisor.start();

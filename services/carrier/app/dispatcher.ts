@@ -6,75 +6,36 @@
  * before new messages. Every message given to `add` ends in exactly one outcome report, at the latest when the
  * dispatcher closes.
  */
-import type { Clock } from "../../shared/core/clock.ts";
-import type { Logger } from "../../shared/core/logger.ts";
 import { pause } from "../../shared/flow/backoff.ts";
 import { setRecent } from "../../shared/flow/lru.ts";
-import {
-  type ClaimedMessage,
-  JournalError,
-  type Outcome,
-  type PartOutcome,
-} from "../domain/message.ts";
+import type { ClaimedMessage, Outcome, PartOutcome } from "../domain/message.ts";
 import {
   decideNextStep,
+  doubt,
   failRemainingParts,
   retryDelayMs,
   returnToQueue,
 } from "../domain/outcome.ts";
+import { createAwaitingProof } from "./awaiting-proof.ts";
 import { createDeferrals } from "./deferrals.ts";
+import type { Dispatcher, DispatcherOptions } from "./dispatcher-types.ts";
 import {
   applyLateResponse,
   type InFlight,
+  isFirstAloneInDoubt,
   noteOutcome,
+  proveFirstPart,
   startInFlight,
   unknownsOf,
   withMissing,
 } from "./in-flight.ts";
+import { createJournalWrites } from "./journal-writes.ts";
 import type { Part } from "./link.ts";
-import type { OutcomeReport, OutcomeReporter } from "./outcome-reporter.ts";
+import type { OutcomeReport } from "./outcome-reporter.ts";
 import type { Bind } from "./paced-link.ts";
-import type { Journal, RateLimiter, SubmitSpans } from "./ports.ts";
-import type { RecentSubmissions } from "./recent-submissions.ts";
+import { createPartlyWritten } from "./partly-written.ts";
+import type { RateLimiter } from "./ports.ts";
 import { savePartialSubmissions } from "./save-partial-submissions.ts";
-
-/** The dispatcher of one connector. */
-export type Dispatcher = {
-  add(messages: readonly ClaimedMessage[]): void;
-  /** Sends as much as it can now. Call it when a bind came up or a pause ended. */
-  pump(): void;
-  /** Free slots of the binds, less the parts and messages that already wait. */
-  readonly room: number;
-  readonly waiting: number;
-  readonly inFlight: number;
-  /** Writes messages to the journal before their octets leave; throws `JournalError` when it cannot. */
-  beforeWrite(messageIds: readonly string[]): void;
-  lateAnswer(messageId: string, partIndex: number, outcome: PartOutcome): void;
-  /** Replaces the binds; submits in flight keep theirs until answered. */
-  setBinds(binds: readonly Bind[]): void;
-  setRateLimiter(rateLimiter: RateLimiter | undefined): void;
-  /** Returns waiting messages to their queue, and `unwanted` ones that were claimed too late. */
-  returnWaiting(code: string, unwanted?: readonly ClaimedMessage[]): void;
-  /** Returns messages that have waited 5 s: in their queue they can be cancelled and take another route. */
-  returnOverdue(): void;
-  /** Ends started messages whose remaining parts have waited too long, or all of them when closing. */
-  expire(isClosing: boolean): void;
-};
-
-export type DispatcherOptions = {
-  readonly connectorId: string;
-  readonly hasSingleReceipt: boolean;
-  readonly journal: Pick<Journal, "append">;
-  readonly outcomes: Pick<OutcomeReporter, "report" | "saveSubmissions">;
-  readonly recent: RecentSubmissions;
-  readonly clock: Clock;
-  /** For waits: a step of the machine's clock must change none. */
-  readonly steady: Clock;
-  readonly log: Logger;
-  readonly spans: SubmitSpans;
-  /** Called when there may be room for more messages. */
-  readonly onRoom: () => void;
-};
 
 type Task = {
   readonly flight: InFlight;
@@ -100,6 +61,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const flights = new Map<string, InFlight>();
   const inDoubt = new Map<string, InFlight>();
   const deferrals = createDeferrals();
+  const writeJournal = createJournalWrites(options);
+  const awaiting = createAwaitingProof({
+    ...{ outcomes: options.outcomes, steady, waitMs: options.proofWaitMs },
+    onProved: resume,
+  });
+  const partlyWritten = createPartlyWritten({
+    ...{ messages: options.partlyWritten ?? [], connectorId, steady, log },
+    waitMs: options.proofWaitMs,
+    giveUp: (message) => report({ ...doubt(message, "restart", clock.now()), isIncomplete: true }),
+  });
   /** Aborted when closing: it also ends the pauses between two rounds. */
   const closing = new AbortController();
   let binds: readonly Bind[] = [];
@@ -129,6 +100,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   function start(permits: number): void {
     // When the process was suspended, this may run before the tick that returns overdue messages.
     returnOverdue();
+    restartPartlyWritten();
     for (let left = permits; left > 0; left -= 1) {
       if (waiting.length + remainingParts.length === 0) break;
       const bind = pickBind();
@@ -221,6 +193,24 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (others.length > 0 && flight.outcomes[0]?.kind === "accepted") {
       await submitAll(flight, others);
     }
+    await submitRest(flight, saving);
+  }
+
+  /** Submits the other parts of a message whose first part was proved. */
+  function resume(flight: InFlight): void {
+    const { messageId } = flight.message;
+    inDoubt.delete(messageId);
+    proveFirstPart(flight);
+    flight.startedAtMs = steady.now();
+    flights.set(messageId, flight);
+    log.info({ connector: connectorId, messageId }, "the other parts of a message follow");
+    void submitRest(flight, savePartialSubmissions(flight, options.outcomes));
+  }
+
+  async function submitRest(
+    flight: InFlight,
+    saving: ReturnType<typeof savePartialSubmissions>,
+  ): Promise<void> {
     for (let round = 0; ; round += 1) {
       const parts = endOrPickParts(flight);
       if (parts === undefined) return saving.end();
@@ -276,8 +266,31 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     flights.delete(messageId);
     if (outcome.kind === "unknown") setRecent(inDoubt, messageId, flight, IN_DOUBT_MAX);
     deferrals.note(flight, outcome);
+    const before = flight.unknowns;
     flight.unknowns = unknownsOf(flight, options.hasSingleReceipt, clock.now());
-    report(withMissing(outcome, flight), flight, { unknowns: flight.unknowns });
+    if (outcome.kind === "unknown" && canBeProved(flight)) {
+      awaiting.add(flight, outcome);
+      return;
+    }
+    const resolved = before.filter(({ segment }) =>
+      flight.submissions.some((one) => one.segment === segment),
+    );
+    report(withMissing(outcome, flight), flight, { unknowns: flight.unknowns, resolved });
+  }
+
+  /** A receipt for the whole message would prove parts that were not submitted. */
+  function canBeProved(flight: InFlight): boolean {
+    return isFirstAloneInDoubt(flight) && !options.hasSingleReceipt && !closing.signal.aborted;
+  }
+
+  function restartPartlyWritten(): void {
+    partlyWritten.check(closing.signal.aborted);
+    const bound = binds.find(({ link }) => link.status === "bound");
+    for (const flight of partlyWritten.take(bound?.link)) {
+      // The others leave only after the first was accepted.
+      if (flight.written.size > 1) resume(flight);
+      else finish(flight, doubt(flight.message, "restart", clock.now()));
+    }
   }
 
   function report(
@@ -306,25 +319,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     report(returnToQueue(message, code, clock.now()));
   }
 
-  /** Throws `JournalError` when it cannot: then nothing is sent, and the messages return to their queue. */
-  function writeJournal(fresh: readonly InFlight[]): void {
-    const atMs = clock.now();
-    try {
-      options.journal.append(
-        fresh.map(({ message: { messageId, to, from, segments }, parts }) => ({
-          ...{ messageId, connectorId, to, from, parts: parts.length, atMs },
-          segments: options.hasSingleReceipt ? 0 : segments,
-        })),
-      );
-    } catch (error) {
-      log.error(
-        { error, connector: connectorId, messages: fresh.length },
-        "the journal cannot be written",
-      );
-      throw new JournalError(error);
-    }
-  }
-
   return {
     add(messages) {
       const sinceMs = steady.now();
@@ -341,16 +335,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     get inFlight() {
       return flights.size;
     },
-    beforeWrite(messageIds) {
-      const fresh = new Set<InFlight>();
-      for (const messageId of messageIds) {
-        const flight = flights.get(messageId);
-        if (flight !== undefined && !flight.isJournaled) fresh.add(flight);
-      }
-      if (fresh.size === 0) return;
-      writeJournal([...fresh]);
-      for (const flight of fresh) flight.isJournaled = true;
-    },
+    beforeWrite: (parts) => writeJournal(flights, parts),
     lateAnswer(messageId, partIndex, outcome) {
       const flight = inDoubt.get(messageId) ?? flights.get(messageId);
       const part = flight?.parts[partIndex];
@@ -361,6 +346,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       note(flight, part, outcome, nowMs);
       // While other parts are in flight, their end decides the message.
       if (!inDoubt.has(messageId)) return;
+      const isAwaiting = awaiting.remove(messageId);
+      if (isAwaiting && flight.outcomes[0]?.kind === "accepted") return resume(flight);
       const lateOutcome = applyLateResponse(flight, nowMs);
       if (lateOutcome === undefined) return;
       inDoubt.delete(messageId);
@@ -388,6 +375,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     returnOverdue,
     expire(isClosing) {
       if (isClosing) closing.abort();
+      awaiting.check(isClosing);
+      partlyWritten.check(isClosing);
       // Read the clock once for each part: two reads could disagree, and the part would be in neither list.
       const { expired = [], left = [] } = Object.groupBy(remainingParts, ({ flight }) =>
         hasExpired(flight) ? "expired" : "left",

@@ -16,10 +16,10 @@ export type InFlight = {
   readonly submissions: Submission[];
   /** When the message ended in doubt: its parts without a carrier id. */
   unknowns: readonly UnknownSubmission[];
-  /** By the steady clock. */
-  readonly startedAtMs: number;
-  /** The journal has it: its first octet may have left. */
-  isJournaled: boolean;
+  /** When its parts began to go out, by the steady clock. */
+  startedAtMs: number;
+  /** The parts that the journal has: octets of them may have left. */
+  readonly written: Set<number>;
   /** Resolves when messaging knows the outcome. */
   readonly reported: Promise<void>;
   readonly markReported: () => void;
@@ -43,10 +43,23 @@ export function startInFlight(
     submissions: [],
     unknowns: [],
     startedAtMs,
-    isJournaled: false,
+    written: new Set(),
     reported,
     markReported,
   };
+}
+
+/** The first part is in doubt, and the others were not submitted. */
+export function isFirstAloneInDoubt({ outcomes }: InFlight): boolean {
+  const [first, ...others] = outcomes;
+  return first?.kind === "unknown" && others.length > 0 && others.every((one) => one === undefined);
+}
+
+/** Notes that the carrier has the first part: a receipt proved it, or another part was submitted after it. */
+export function proveFirstPart(flight: InFlight): void {
+  if (flight.outcomes[0]?.kind !== "unknown") return;
+  // An id, so that it does not count as accepted without one: the receipt has matched its submission.
+  flight.outcomes[0] = { kind: "accepted", carrierMessageId: "proven" };
 }
 
 /** Records a part's outcome; returns the submission when the carrier accepted the part with an id. */

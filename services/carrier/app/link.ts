@@ -1,5 +1,6 @@
 /** The port to a carrier; `adapters/links/` implements it for SMPP, HTTP and the test route. */
 import type { InboundPart } from "../domain/inbound-part.ts";
+import type { PartRef } from "../domain/journal-lines.ts";
 import type { ClaimedMessage, IncomingReceipt, PartOutcome } from "../domain/message.ts";
 
 /** One part of a message, ready for the wire. Only the link that prepared it reads `payload`. */
@@ -41,10 +42,10 @@ export type Link = {
 /** The callbacks of a link. */
 export type LinkEvents = {
   /**
-   * Called with messages whose first octet is about to leave; the journal has them when it returns. Throws
+   * Called with parts whose first octet is about to leave; the journal has them when it returns. Throws
    * `JournalError` when the journal cannot be written: then the link sends nothing.
    */
-  readonly beforeWrite: (messageIds: readonly string[]) => void;
+  readonly beforeWrite: (parts: readonly PartRef[]) => void;
   /** Takes a receipt; the link acknowledges it to the carrier when the promise resolves. */
   readonly onReceipt: (receipt: IncomingReceipt) => Promise<void>;
   /** The answer to a submit that already ended as `unknown`. */

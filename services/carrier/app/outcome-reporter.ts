@@ -30,8 +30,10 @@ export type OutcomeReport = {
   readonly unknowns: readonly UnknownSubmission[];
   /** Submits that are no longer in doubt. */
   readonly resolved: readonly UnknownSubmission[];
-  /** Called when messaging has the outcome. */
-  readonly onReported?: () => void;
+  /** Keeps the journal entry: another report about the message follows. */
+  readonly keepsEntry?: boolean;
+  /** Called when messaging has the outcome; `isProven` when a receipt has proved an outcome in doubt. */
+  readonly onReported?: (isProven: boolean) => void;
 };
 
 /** A report with its journal entry, if octets of the message may have left. */
@@ -115,14 +117,21 @@ export function createOutcomeReporter(options: {
 
   /** Returns for each report whether messaging has it. */
   async function reportAll(batch: readonly PendingReport[]): Promise<boolean[]> {
-    const accepted = await sendToMessaging(batch.map(({ outcome }) => outcome));
-    finish(batch.filter((_, at) => accepted[at]));
+    const proven = new Set<string>();
+    const accepted = await sendToMessaging(
+      batch.map(({ outcome }) => outcome),
+      proven,
+    );
+    finish(
+      batch.filter((_, at) => accepted[at]),
+      proven,
+    );
     return accepted;
   }
 
-  function finish(reports: readonly PendingReport[]): void {
+  function finish(reports: readonly PendingReport[], proven: ReadonlySet<string>): void {
     settleInJournal(reports.flatMap(({ entry }) => entry ?? []));
-    for (const { onReported } of reports) onReported?.();
+    for (const { onReported, outcome } of reports) onReported?.(proven.has(outcome.messageId));
   }
 
   /** A failure is safe: after a crash the carrier reports these messages as written once more. */
@@ -134,11 +143,16 @@ export function createOutcomeReporter(options: {
     }
   }
 
-  /** Returns for each outcome whether messaging has it; a rejected outcome blocks no other. */
-  async function sendToMessaging(outcomes: readonly Outcome[]): Promise<boolean[]> {
+  /** Returns for each outcome whether messaging has it; a rejected outcome blocks no other. Fills `proven`. */
+  async function sendToMessaging(
+    outcomes: readonly Outcome[],
+    proven: Set<string>,
+  ): Promise<boolean[]> {
     const rejected = new Set<Outcome>();
     await isolateFailingItems(outcomes, {
-      run: sendWithRetry,
+      run: async (some) => {
+        for (const messageId of await sendWithRetry(some)) proven.add(messageId);
+      },
       canSplit: () => true,
       onFailure([outcome], error) {
         if (outcome !== undefined) rejected.add(outcome);
@@ -149,10 +163,10 @@ export function createOutcomeReporter(options: {
   }
 
   /** Retries while messaging is unavailable; rejects when messaging rejects the batch. */
-  async function sendWithRetry(outcomes: readonly Outcome[]): Promise<void> {
+  async function sendWithRetry(outcomes: readonly Outcome[]): Promise<readonly string[]> {
     const send = () => messaging.reportOutcomes(outcomes);
     try {
-      const stale = await retry(send, {
+      const { stale, proven } = await retry(send, {
         baseMs: 50,
         capMs: 2000,
         isRetryable: isUnavailable,
@@ -162,6 +176,7 @@ export function createOutcomeReporter(options: {
         },
       });
       if (stale.length > 0) log.warn({ count: stale.length }, "outcomes of claims that were lost");
+      return proven;
     } finally {
       // Messaging answers, so rejected outcomes must not stop claims.
       failures = 0;
@@ -171,15 +186,16 @@ export function createOutcomeReporter(options: {
   /** Reports a rejected outcome alone until messaging takes it; a newer version of messaging may. */
   async function reportAlone(report: PendingReport): Promise<void> {
     setAside += 1;
+    const proven = new Set<string>();
     for (let attempt = 0; ; attempt += 1) {
       const isLast = closing.signal.aborted;
       await pause(backoffMs(attempt, 1000, SET_ASIDE_PAUSE_MAX_MS), closing.signal);
-      const [isAccepted = false] = await sendToMessaging([report.outcome]);
+      const [isAccepted = false] = await sendToMessaging([report.outcome], proven);
       if (isAccepted) break;
       if (isLast) return;
     }
     setAside -= 1;
-    finish([report]);
+    finish([report], proven);
   }
 
   async function storeAndReport(report: PendingReport): Promise<void> {
@@ -206,7 +222,8 @@ export function createOutcomeReporter(options: {
     report(report) {
       pending += 1;
       // Before messaging has the outcome: afterwards the message may be claimed again and get a new entry.
-      const entry = journal.entryOf(report.outcome.messageId);
+      const { outcome, keepsEntry = false } = report;
+      const entry = keepsEntry ? undefined : journal.entryOf(outcome.messageId);
       void storeAndReport({ ...report, entry });
     },
     saveSubmissions: (submissions) => void save(submissions),

@@ -1,6 +1,6 @@
 /** The ports of the use cases, except the link (`link.ts`). `store/` and `adapters/` implement them. */
 import type { BindFigures } from "../domain/bind-stats.ts";
-import type { JournalEntry } from "../domain/journal-lines.ts";
+import type { JournalEntry, PartRef } from "../domain/journal-lines.ts";
 import type {
   ClaimedMessage,
   IncomingReceipt,
@@ -25,14 +25,25 @@ export type MessagingClient = {
   ): Promise<{ messages: ClaimedMessage[]; more: boolean }>;
   /** Lists the connectors with queued messages, due or not. */
   waitingConnectors(): Promise<readonly string[]>;
-  /** Returns the ids of messages whose claim this carrier had lost. */
-  reportOutcomes(outcomes: readonly Outcome[]): Promise<readonly string[]>;
+  /**
+   * Returns the ids of messages whose claim this carrier had lost, and of those in doubt that a receipt has proved to
+   * be with the carrier.
+   */
+  reportOutcomes(
+    outcomes: readonly Outcome[],
+  ): Promise<{ readonly stale: readonly string[]; readonly proven: readonly string[] }>;
   /** Returns the message ids that messaging does not know. */
   recordReceipts(receipts: readonly MatchedReceipt[]): Promise<readonly string[]>;
   /** Heartbeat with the claims that this carrier holds; messaging returns all other old claims to the queue. */
   renewClaims(): Promise<void>;
-  /** Ends the claims of an earlier process: `written` messages are in doubt, all others return to the queue. */
-  recoverClaims(written: readonly string[]): Promise<{ givenBack: number; inDoubt: number }>;
+  /**
+   * Ends the claims of an earlier process: `written` messages are in doubt, all others return to the queue. Returns
+   * those of `partlyWritten` whose other parts may still be submitted.
+   */
+  recoverClaims(
+    written: readonly string[],
+    partlyWritten: readonly string[],
+  ): Promise<{ givenBack: number; inDoubt: number; partlyWritten: readonly ClaimedMessage[] }>;
 };
 
 /** A connector as the routing service describes it. */
@@ -97,8 +108,11 @@ export type Journal = {
   readonly inherited: ReadonlyMap<string, JournalEntry>;
   /** The same of earlier identities: in doubt already, kept so that late receipts find their message. */
   readonly orphaned: ReadonlyMap<string, JournalEntry>;
-  /** Appends messages before their octets leave; one synchronous write. Throws when the write fails. */
-  append(entries: readonly JournalEntry[]): void;
+  /**
+   * Appends messages, and further parts of open ones, before their octets leave; one synchronous write. Throws when
+   * the write fails.
+   */
+  append(entries: readonly JournalEntry[], parts?: readonly PartRef[]): void;
   /**
    * The open entry of a message. An outcome created now is about this entry: messaging hands a message out again
    * only after its outcome was reported.

@@ -157,8 +157,13 @@ export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMat
     if (messageId !== "")
       return [{ connectorId, key: "", messageId, segment: 0, to, from, atMs: 0 }];
     const [name] = namesOf(receipt);
-    const known = name === undefined ? [] : recent.find(name).map(toCandidate);
-    const own = known.filter(({ submission }) => isOwn(receipt, submission));
+    const known = name === undefined ? [] : recent.find(name);
+    const [first, second] = known;
+    // Nearly every receipt: one open submission has its id and its number.
+    if (first?.submission.to === to && second === undefined && !first.isEnded) {
+      return [first.submission];
+    }
+    const own = known.map(toCandidate).filter(({ submission }) => isOwn(receipt, submission));
     // When all of them had their receipt, an older submission with this id may be meant.
     if (!own.some(({ isOpen }) => isOpen)) return [];
     return chooseSubmissions(receipt, [own], cameAtMs);

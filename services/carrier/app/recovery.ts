@@ -1,14 +1,23 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { backoffMs, pause } from "../../shared/flow/backoff.ts";
+import type { JournalEntry } from "../domain/journal-lines.ts";
+import type { ClaimedMessage } from "../domain/message.ts";
 import { normalizeAddress } from "../domain/receipt.ts";
 import { segmentOfPart, type UnknownSubmission } from "../domain/submission.ts";
+import type { PartlyWritten } from "./partly-written.ts";
 import type { Journal, MessagingClient, SubmissionStore } from "./ports.ts";
 
 /**
  * Ends the claims of an earlier process of this identity, before anything new is claimed. Messages without a
  * journal entry return to their queue at once. The others are in doubt, and the store keeps them by recipient and
  * sender, so that a receipt can still decide them. Retries for ever.
+ *
+ * Returns, by connector, the messages of which some parts were certainly not written: they follow when the first
+ * part is proved (`awaiting-proof.ts`). Their journal entries stay open until then, so that a process that dies
+ * again leaves them to the next. Entries of an earlier identity may lack lines, because its machine has restarted,
+ * so all their parts count as written. So do those of a carrier that sends one receipt for all parts, because that
+ * receipt would prove too much.
  */
 export async function recoverClaims(options: {
   readonly journal: Pick<Journal, "inherited" | "orphaned" | "markSettled">;
@@ -17,13 +26,14 @@ export async function recoverClaims(options: {
   readonly clock: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;
-}): Promise<void> {
+}): Promise<ReadonlyMap<string, readonly PartlyWritten[]>> {
   const { journal, messaging, store, clock, log, signal } = options;
   const written = [...journal.inherited.values()];
+  const partlyIds = written.filter(isPartlyWritten).map(({ messageId }) => messageId);
   const unknownsAt = (atMs: number) =>
-    [...written, ...journal.orphaned.values()].flatMap(
-      ({ messageId, connectorId, to, from, parts, segments }) =>
-        Array.from({ length: Math.max(1, parts) }, (_, index): UnknownSubmission => {
+    [...written, ...[...journal.orphaned.values()].map(wholly)].flatMap(
+      ({ messageId, connectorId, to, from, parts, segments, written: of }) =>
+        (of === undefined ? range(Math.max(1, parts)) : [...of]).map((index): UnknownSubmission => {
           const segment = segmentOfPart(index, parts, segments === 0);
           const parties = { to: normalizeAddress(to), from: normalizeAddress(from) };
           return { connectorId, messageId, ...segment, ...parties, atMs };
@@ -33,15 +43,43 @@ export async function recoverClaims(options: {
     try {
       // In doubt from now on: neither the age of the entry nor an outage of messaging shortens the wait.
       await store.saveUnknowns(unknownsAt(clock.now()));
-      const result = await messaging.recoverClaims(written.map(({ messageId }) => messageId));
-      journal.markSettled(written.map(({ messageId }) => messageId));
+      const ids = written.map(({ messageId }) => messageId);
+      const result = await messaging.recoverClaims(ids, partlyIds);
+      const left = new Set(result.partlyWritten.map(({ messageId }) => messageId));
+      journal.markSettled(ids.filter((messageId) => !left.has(messageId)));
       if (result.givenBack > 0 || result.inDoubt > 0) {
         log.warn({ givenBack: result.givenBack, inDoubt: result.inDoubt }, "claims recovered");
       }
-      return;
+      return byConnector(result.partlyWritten, journal.inherited);
     } catch (error) {
       log.warn({ error, attempt }, "recovering claims is retried");
       await pause(backoffMs(attempt, 100, 5000), signal);
     }
   }
+  return new Map();
+}
+
+/** The end of an earlier identity's journal may be lost: any part may have been written. */
+function wholly({ written: _, ...entry }: JournalEntry): JournalEntry {
+  return entry;
+}
+
+function isPartlyWritten({ parts, segments, written }: JournalEntry): boolean {
+  return segments > 0 && written !== undefined && written.size < parts;
+}
+
+function byConnector(
+  messages: readonly ClaimedMessage[],
+  entries: ReadonlyMap<string, JournalEntry>,
+): ReadonlyMap<string, readonly PartlyWritten[]> {
+  const all = messages.flatMap((message) => {
+    const { connectorId, parts, written } = entries.get(message.messageId) ?? {};
+    if (connectorId === undefined || parts === undefined || written === undefined) return [];
+    return [{ connectorId, message, parts, written: new Set(written) }];
+  });
+  return Map.groupBy(all, ({ connectorId }) => connectorId);
+}
+
+function range(length: number): number[] {
+  return Array.from({ length }, (_, index) => index);
 }

@@ -1,12 +1,14 @@
 /**
- * The lines of the journal. Each claim of a message has at most two: one before its first octet goes to a carrier,
- * one when messaging has its outcome. Tabs separate the fields:
+ * The lines of the journal. Each claim of a message has one before its first octet goes to a carrier, one before
+ * each further part, and one when messaging has its outcome. Tabs separate the fields:
  *
- *     W <message id> <connector> <to> <from> <parts> <at, ms> <segments>
+ *     W <message id> <connector> <to> <from> <parts> <at, ms> <segments> p
+ *     P <message id> <part>
  *     S <message id>
  *
- * A crash may truncate the last line; a line without its end does not count. A line without segments counts one
- * for each part.
+ * W stands for the first part; P counts parts from 0. A W without `p` is of a release that wrote no P: any part of
+ * its message may have been written. A crash may truncate the last line; a line without its end does not count,
+ * which is safe, because its octets leave after the whole line. A line without segments counts one for each part.
  */
 
 /** A message whose octets may have reached a carrier. */
@@ -19,12 +21,25 @@ export type JournalEntry = {
   readonly atMs: number;
   /** The message's segments; 0 when the carrier sends one receipt for all its parts. */
   readonly segments: number;
+  /** The parts, counted from 0, whose octets may have left; absent when that is unknown. */
+  readonly written?: Set<number>;
 };
 
-/** The line that the journal must have before octets of the message leave. */
-export function writtenLine(entry: JournalEntry): string {
-  const { messageId, connectorId, to, from, parts, atMs, segments } = entry;
-  return `W\t${messageId}\t${connectorId}\t${to}\t${from}\t${parts}\t${atMs}\t${segments}\n`;
+/** One part of a message. */
+export type PartRef = { readonly messageId: string; readonly index: number };
+
+/** The lines that the journal must have before octets of the message leave. */
+export function writtenLines(entry: JournalEntry): string {
+  const { messageId, connectorId, to, from, parts, atMs, segments, written } = entry;
+  const line = `W\t${messageId}\t${connectorId}\t${to}\t${from}\t${parts}\t${atMs}\t${segments}`;
+  if (written === undefined) return `${line}\n`;
+  const others = [...written].filter((index) => index > 0);
+  return `${line}\tp\n${others.map((index) => partLine({ messageId, index })).join("")}`;
+}
+
+/** The line that the journal must have before octets of a further part leave. */
+export function partLine({ messageId, index }: PartRef): string {
+  return `P\t${messageId}\t${index}\n`;
 }
 
 /** The line for a reported outcome. */
@@ -38,12 +53,23 @@ export function readOpenEntries(text: string): Map<string, JournalEntry> {
   const lines = text.split("\n");
   // The text after the last line end is empty, or a truncated line.
   for (const line of lines.slice(0, -1)) {
-    const [kind, messageId = "", connectorId = "", to = "", from = "", parts, at, segments] =
+    const [kind, messageId = "", connectorId = "", to = "", from = "", parts, at, ...rest] =
       line.split("\t");
     if (kind === "S") open.delete(messageId);
+    if (kind === "P") open.get(messageId)?.written?.add(Number(connectorId));
     if (kind !== "W" || at === undefined) continue;
+    const [segments, byPart] = rest;
     const counts = { parts: Number(parts), segments: Number(segments ?? parts) };
-    open.set(messageId, { messageId, connectorId, to, from, ...counts, atMs: Number(at) });
+    const written = byPart === "p" ? { written: new Set([0]) } : {};
+    open.set(messageId, {
+      messageId,
+      connectorId,
+      to,
+      from,
+      ...counts,
+      atMs: Number(at),
+      ...written,
+    });
   }
   return open;
 }

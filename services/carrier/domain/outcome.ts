@@ -1,8 +1,9 @@
 /**
  * Derives the outcome of a message from the carrier's answers to its parts.
  *
- * - One part in doubt puts the message in doubt, so that it is never submitted twice. Exception: when one part is
- *   accepted and another permanently refused, the message is sent and cannot arrive whole.
+ * - One part in doubt puts the message in doubt, so that it is never submitted twice. Exceptions: when one part is
+ *   accepted and another permanently refused, the message is sent and cannot arrive whole. And when one part is
+ *   accepted, parts that the carrier certainly does not have are submitted first.
  * - A message is accepted when every part is.
  * - When parts were deferred (throttled, not sent) and none was accepted, the whole message returns to its queue.
  *   After the first accepted part this process retries the others; when they stay unsent the
@@ -43,7 +44,9 @@ export function decideNextStep(
   const inDoubt = parts.find((part) => part?.kind === "unknown");
   const accepted = parts.filter(isAccepted).length;
   const isCertainlyPartial = accepted > 0 && parts.some(isPermanentRefusal);
-  if (inDoubt !== undefined && !isCertainlyPartial) {
+  const missing = parts.flatMap((part, at) => (isMissing(part) ? [at] : []));
+  const canGoOn = accepted > 0 && missing.length > 0;
+  if (inDoubt !== undefined && !isCertainlyPartial && !canGoOn) {
     return done(message, "unknown", inDoubt.code, nowMs);
   }
   if (accepted === parts.length) return done(message, "accepted", "", nowMs);
@@ -53,9 +56,7 @@ export function decideNextStep(
       errorCode: refusal.disposition === "permanent" ? "carrier_rejected" : "carrier_unavailable",
     });
   }
-  if (accepted > 0) {
-    return { kind: "again", parts: parts.flatMap((part, at) => (isAccepted(part) ? [] : [at])) };
-  }
+  if (accepted > 0) return { kind: "again", parts: missing };
   const deferred = parts.find((part) => part !== undefined && part.kind !== "accepted");
   if (deferred?.kind !== "refused") {
     return done(message, "not_sent", deferred?.code ?? "", nowMs, { retryAtMs: nowMs });
@@ -74,6 +75,11 @@ export function isMissing(part: PartOutcome | undefined): boolean {
 /** The outcome of a message that was claimed and never submitted; `retryAtMs` 0 lets any carrier claim it at once. */
 export function returnToQueue(message: ClaimedMessage, code: string, nowMs: number): Outcome {
   return build(message, "not_sent", code, nowMs);
+}
+
+/** The outcome of a message of which octets may have left. */
+export function doubt(message: ClaimedMessage, code: string, nowMs: number): Outcome {
+  return build(message, "unknown", code, nowMs);
 }
 
 /** The outcome of a message whose remaining parts could not be submitted in time. */

@@ -24,9 +24,10 @@ import { join } from "node:path";
 import type { Journal } from "../app/ports.ts";
 import {
   type JournalEntry,
+  partLine,
   readOpenEntries,
   settledLine,
-  writtenLine,
+  writtenLines,
 } from "../domain/journal-lines.ts";
 import { openLineFile, writeFileWhole } from "./append-only-file.ts";
 
@@ -53,7 +54,7 @@ export async function openJournal(options: {
   const file = openLineFile(path, openLines());
 
   function openLines(): string {
-    return [...open.values()].map(writtenLine).join("");
+    return [...open.values()].map(writtenLines).join("");
   }
 
   function markReported(entries: readonly JournalEntry[]): void {
@@ -71,9 +72,10 @@ export async function openJournal(options: {
     start,
     inherited,
     orphaned,
-    append(entries) {
-      file.append(entries.map(writtenLine).join(""));
+    append(entries, parts = []) {
+      file.append([...entries.map(writtenLines), ...parts.map(partLine)].join(""));
       for (const entry of entries) open.set(entry.messageId, entry);
+      for (const { messageId, index } of parts) open.get(messageId)?.written?.add(index);
     },
     entryOf: (messageId) => open.get(messageId),
     markReported,

@@ -177,7 +177,8 @@ function carrierMethods(
     },
     async reportOutcomes({ outcomes }) {
       checkItems("outcomes", outcomes.length, 0, ITEMS_MAX);
-      return { staleMessageIds: await carriers.report(outcomes.map(readOutcome)) };
+      const { stale, proven } = await carriers.report(outcomes.map(readOutcome));
+      return { staleMessageIds: stale, provenMessageIds: proven };
     },
     async recordReceipts({ receipts }) {
       checkItems("receipts", receipts.length, 0, ITEMS_MAX);
@@ -189,9 +190,13 @@ function carrierMethods(
       await carriers.renew(carrierId, held, readClaimCall(endedClaimCalls));
       return {};
     },
-    async recoverClaims({ carrierId, writtenMessageIds, epoch }) {
+    async recoverClaims({ carrierId, writtenMessageIds, epoch, partlyWrittenMessageIds }) {
       checkCarrierName(carrierId);
-      return carriers.recover(carrierId, new Set(writtenMessageIds), readClaimCall(`${epoch}.0`));
+      checkItems("partly_written_message_ids", partlyWrittenMessageIds.length, 0, ITEMS_MAX);
+      const written = new Set(writtenMessageIds);
+      const ended = readClaimCall(`${epoch}.0`);
+      const result = await carriers.recover(carrierId, written, ended, partlyWrittenMessageIds);
+      return { ...result, partlyWritten: result.partlyWritten.map(toClaimed) };
     },
   };
 }

@@ -5,10 +5,10 @@ import type { Logger } from "../../shared/core/logger.ts";
 import type { AvailabilityOf } from "../domain/choose-route.ts";
 import { type ClaimCall, isClaimCallFinished } from "../domain/claim-epoch.ts";
 import { type Message, unchanged } from "../domain/message.ts";
-import { applyOutcome, type Outcome } from "../domain/outcome.ts";
+import { applyOutcome, isProven, type Outcome } from "../domain/outcome.ts";
 import { sentBy, type Timeouts } from "../domain/queue-transitions.ts";
 import { applyReceipt, type Receipt } from "../domain/receipt.ts";
-import { isHeldBy, recoverClaim } from "../domain/recover-claim.ts";
+import { isHeldBy, isPartlyWritten, recoverClaim } from "../domain/recover-claim.ts";
 import type { QueueStore } from "./ports.ts";
 import type { Changes } from "./update-messages.ts";
 
@@ -16,8 +16,11 @@ import type { Changes } from "./update-messages.ts";
 export type About<T> = T & { readonly messageId: string };
 
 export type CarrierReports = {
-  /** Applies outcomes; resolves when they are durable, with the ids whose claim has changed. */
-  report(outcomes: readonly About<Outcome>[]): Promise<string[]>;
+  /**
+   * Applies outcomes; resolves when they are durable, with the ids whose claim has changed, and those in doubt that a
+   * receipt has proved.
+   */
+  report(outcomes: readonly About<Outcome>[]): Promise<{ stale: string[]; proven: string[] }>;
   /** Applies receipts; resolves when they are durable, with the ids of messages that do not exist. */
   recordReceipts(receipts: readonly About<Receipt>[]): Promise<string[]>;
   /**
@@ -27,13 +30,14 @@ export type CarrierReports = {
   renew(carrierId: string, held: ReadonlySet<string> | undefined, ended?: ClaimCall): Promise<void>;
   /**
    * Recovers the claims of a restarted carrier: `written` messages become unknown, the others wait again. Leaves
-   * claims of calls that had not `ended` alone.
+   * claims of calls that had not `ended` alone. Returns those of `partlyWritten` whose other parts may follow.
    */
   recover(
     carrierId: string,
     written: ReadonlySet<string>,
     ended?: ClaimCall,
-  ): Promise<{ givenBack: number; inDoubt: number }>;
+    partlyWritten?: readonly string[],
+  ): Promise<{ givenBack: number; inDoubt: number; partlyWritten: Message[] }>;
   /**
    * Marks messages as unknown that a silent or unknown carrier was sending, and messages that a live carrier has
    * held so long that it must have lost them. `heardMs` is how long this process could hear heartbeats without a
@@ -111,9 +115,16 @@ export function createCarrierReports(options: {
           ),
         ),
       );
-      return outcomes.flatMap(({ messageId }, at) =>
-        decisions[at]?.isStale === false ? [] : [messageId],
-      );
+      const idsOf = (isWanted: (at: number) => boolean) =>
+        outcomes.flatMap(({ messageId }, at) => (isWanted(at) ? [messageId] : []));
+      return {
+        stale: idsOf((at) => decisions[at]?.isStale !== false),
+        proven: idsOf((at) => {
+          const [decision, outcome] = [decisions[at], outcomes[at]];
+          if (decision === undefined || outcome === undefined || decision.isStale) return false;
+          return isProven(outcome, decision.message);
+        }),
+      };
     },
     async recordReceipts(receipts) {
       const decisions = await Promise.all(
@@ -142,7 +153,7 @@ export function createCarrierReports(options: {
         });
       });
     },
-    async recover(carrierId, written, ended) {
+    async recover(carrierId, written, ended, partlyWritten = []) {
       // The carrier claims nothing before this call returns, so every claim is of its dead process. Ages say
       // nothing: another replica's clock may have set them. A retried call can arrive here after another replica
       // has answered it, so leave later claims alone.
@@ -161,7 +172,10 @@ export function createCarrierReports(options: {
       // After the response the carrier forgets which messages it wrote. A written message that is still claimed
       // would later be returned to its queue as never received, and sent twice.
       for (const [id, fault] of faults) if (written.has(id)) throw fault;
-      return { givenBack, inDoubt };
+      const open = await Promise.all(partlyWritten.map((id) => changes.change(id, unchanged)));
+      const left = open.flatMap((decision) => decision?.message ?? []);
+      const isLeft = (message: Message) => isPartlyWritten(message, carrierId);
+      return { givenBack, inDoubt, partlyWritten: left.filter(isLeft) };
     },
     async sweep(heardMs = Number.POSITIVE_INFINITY) {
       const nowMs = clock.now();

@@ -99,8 +99,10 @@ function decide(
         notBeforeMs: deferUntil(outcome, nowMs),
       });
     case "unknown":
-      // A repeated outcome must not extend the wait.
-      if (message.phase === "unknown") return unchanged(message);
+      // A repeated outcome must not extend the wait. It may be the news that the other parts will not follow.
+      if (message.phase === "unknown") {
+        return unchanged(outcome.isIncomplete ? { ...message, ...incomplete(message) } : message);
+      }
       return toUnknown(message, nowMs, timeouts, outcome.isIncomplete ? incomplete(message) : {});
     case "partly_refused":
       return toPartlyRefused(toSent(message, occurredMs, timeouts, facts), outcome, nowMs);
@@ -116,6 +118,11 @@ function toPartlyRefused(sent: Decision, outcome: Outcome, nowMs: number): Decis
 /** Receipts of the accepted parts cannot make the message delivered. */
 function incomplete({ receipts }: Message): Partial<Message> {
   return { receipts: { ...receipts, isIncomplete: true } };
+}
+
+/** True if a receipt has proved that the carrier has the message of an outcome in doubt. */
+export function isProven({ kind, isIncomplete = false }: Outcome, message: Message): boolean {
+  return kind === "unknown" && !isIncomplete && message.status === "sent";
 }
 
 /** True if parts were refused or not submitted while others may have been accepted. */

@@ -21,6 +21,15 @@ export function isHeldBy(message: Message, carrierId: string, beforeMs: number):
   );
 }
 
+/** True if this carrier may still submit the other parts of a message of which it has written some. */
+export function isPartlyWritten(
+  { status, phase, claim, receipts }: Message,
+  carrierId: string,
+): boolean {
+  const isOpen = status === "sent" || (status === "queued" && phase === "unknown");
+  return isOpen && claim?.carrierId === carrierId && receipts.isIncomplete !== true;
+}
+
 /**
  * Returns a message to its queue if nothing of it was written. A message that may have been written is unknown,
  * unless a receipt proved that the carrier has a part: then it is `sent`.

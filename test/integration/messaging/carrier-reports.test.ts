@@ -172,6 +172,43 @@ describe("reports of carriers", () => {
     for (const message of again) await report(harness, message, OutcomeKind.ACCEPTED);
   });
 
+  it("returns the texts of partly written messages, and says when a receipt has proved one", async () => {
+    const ids = [await send(), await send()];
+    const claimed = await eventually(async () => {
+      const found = await claim(harness, "alpha", 2, "partly");
+      return found.length === 2 && found;
+    });
+    const recover = async () => {
+      const { partlyWritten } = await harness.messaging.recoverClaims({
+        carrierId: "partly",
+        writtenMessageIds: ids,
+        partlyWrittenMessageIds: [...ids, "msg_00000000000000000000000000"],
+      });
+      return partlyWritten;
+    };
+    const found = await recover();
+    expect(
+      found.map(({ messageId, body, claimId }) => [messageId, body, claimId]).toSorted(),
+    ).to.deep.equal(
+      claimed.map(({ messageId, body, claimId }) => [messageId, body, claimId]).toSorted(),
+    );
+    const unknown = (isIncomplete: boolean) =>
+      claimed.map(({ messageId, claimId }) => ({
+        ...{ messageId, claimId, kind: OutcomeKind.UNKNOWN, isIncomplete },
+      }));
+    const proven = async (isIncomplete = false) =>
+      (await harness.messaging.reportOutcomes({ outcomes: unknown(isIncomplete) }))
+        .provenMessageIds;
+    expect(await proven()).to.deep.equal([]);
+    const [first = ""] = ids;
+    const receipts = [{ messageId: first, state: ReceiptState.ACKNOWLEDGED }];
+    await harness.messaging.recordReceipts({ receipts });
+    expect(await proven()).to.deep.equal([first]);
+    expect((await recover()).length).to.equal(2);
+    expect(await proven(true)).to.deep.equal([]);
+    expect(await recover()).to.deep.equal([]);
+  });
+
   it("a late or repeated recovery call of a restarted carrier takes no claims of its next process", async () => {
     await send();
     const named = async (claimCall: string) => {

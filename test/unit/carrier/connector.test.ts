@@ -33,6 +33,7 @@ function setUp(claim: MessagingClient["claim"] = async () => ({ messages: [], mo
   const runner = createConnectorRunner({
     connectorId: "smsc",
     hasSingleReceipt: false,
+    proofWaitMs: 600_000,
     journal: { append: () => undefined },
     outcomes: {
       report: ({ outcome }) => void reported.push(outcome),

@@ -148,8 +148,12 @@ describe("messages that a dispatcher returns, ends and journals", () => {
   it("journals a message once, before its first octet, with its parties", () => {
     const { dispatcher, journaled } = setUp();
     dispatcher.add(many(2, { segments: 2 }));
-    dispatcher.beforeWrite(["msg_0", "msg_1", "msg_0"]);
-    dispatcher.beforeWrite(["msg_0"]);
+    dispatcher.beforeWrite([
+      { messageId: "msg_0", index: 0 },
+      { messageId: "msg_1", index: 0 },
+      { messageId: "msg_0", index: 0 },
+    ]);
+    dispatcher.beforeWrite([{ messageId: "msg_0", index: 0 }]);
     expect(journaled.map(({ messageId }) => messageId)).to.deep.equal(["msg_0", "msg_1"]);
     const counts = { parts: 2, segments: 2 };
     expect(journaled[0]).to.include({ to: "+2348031234567", from: "DEMO", ...counts });
@@ -158,7 +162,7 @@ describe("messages that a dispatcher returns, ends and journals", () => {
   it("journals that one receipt will speak for all parts", () => {
     const { dispatcher, journaled } = setUp(10, true);
     dispatcher.add(many(1, { segments: 2 }));
-    dispatcher.beforeWrite(["msg_0"]);
+    dispatcher.beforeWrite([{ messageId: "msg_0", index: 0 }]);
     expect(journaled[0]).to.include({ parts: 2, segments: 0 });
   });
 

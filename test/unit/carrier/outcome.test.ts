@@ -48,7 +48,7 @@ describe("the outcome of a message from its parts", () => {
     [
       "one accepted, one in doubt, one that may go later",
       [accepted, unanswered, systemError],
-      "unknown",
+      "again 2",
     ],
     ["a part put off after one was accepted", [accepted, throttled, accepted], "again 1"],
     ["several put off after one was accepted", [accepted, noLink, systemError], "again 1,2"],

@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import { recoverClaims } from "../../../services/carrier/app/recovery.ts";
-import { readOpenEntries, writtenLine } from "../../../services/carrier/domain/journal-lines.ts";
+import { readOpenEntries, writtenLines } from "../../../services/carrier/domain/journal-lines.ts";
 import type { UnknownSubmission } from "../../../services/carrier/domain/submission.ts";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
+import { claimed } from "../../support/carrier-messages.ts";
 
 const ENTRY = { messageId: "msg_a", connectorId: "smsc", to: "+2348031234567", from: "DEMO" };
 
@@ -21,7 +22,7 @@ async function recover(text: string) {
     messaging: {
       recoverClaims: async (messageIds) => {
         written.push(...messageIds);
-        return { givenBack: 0, inDoubt: messageIds.length };
+        return { givenBack: 0, inDoubt: messageIds.length, partlyWritten: [] };
       },
     },
     store: { saveUnknowns: async (items) => void unknowns.push(...items) },
@@ -54,7 +55,7 @@ describe("messages that a dead process left in doubt", () => {
   ];
   for (const [description, parts, segments, expected] of cases) {
     it(`messages ${description}`, async () => {
-      const recovered = await recover(writtenLine({ ...ENTRY, parts, segments, atMs: 7 }));
+      const recovered = await recover(writtenLines({ ...ENTRY, parts, segments, atMs: 7 }));
       expect(recovered).to.deep.equal({ written: ["msg_a"], segments: expected });
     });
   }
@@ -62,5 +63,60 @@ describe("messages that a dead process left in doubt", () => {
   it("a line without segments counts each part for a segment", async () => {
     const line = "W\tmsg_a\tsmsc\t+2348031234567\tDEMO\t3\t7\n";
     expect((await recover(line)).segments).to.deep.equal([1, 2, 3]);
+  });
+
+  it("partly written messages keep their journal entries and are returned with their written parts", async () => {
+    const lines = [
+      writtenLines({ ...ENTRY, parts: 3, segments: 3, atMs: 7, written: new Set([0, 1]) }),
+      writtenLines({
+        ...ENTRY,
+        messageId: "msg_b",
+        parts: 2,
+        segments: 2,
+        atMs: 7,
+        written: new Set([0, 1]),
+      }),
+      writtenLines({
+        ...ENTRY,
+        messageId: "msg_c",
+        parts: 2,
+        segments: 0,
+        atMs: 7,
+        written: new Set([0]),
+      }),
+      writtenLines({
+        ...ENTRY,
+        messageId: "msg_d",
+        parts: 2,
+        segments: 2,
+        atMs: 7,
+        written: new Set([0]),
+      }),
+    ];
+    const settled: string[] = [];
+    const unknowns: UnknownSubmission[] = [];
+    const asked: string[] = [];
+    const left = await recoverClaims({
+      journal: {
+        inherited: readOpenEntries(lines.join("")),
+        orphaned: new Map(),
+        markSettled: (messageIds) => void settled.push(...messageIds),
+      },
+      messaging: {
+        async recoverClaims(_, partlyWritten) {
+          asked.push(...partlyWritten);
+          return { givenBack: 0, inDoubt: 4, partlyWritten: [claimed({ messageId: "msg_a" })] };
+        },
+      },
+      store: { saveUnknowns: async (items) => void unknowns.push(...items) },
+      clock: createManualClock(9000),
+      log: createLogger("test", "silent"),
+      signal: new AbortController().signal,
+    });
+    expect(asked).to.deep.equal(["msg_a", "msg_d"]);
+    expect(settled).to.deep.equal(["msg_b", "msg_c", "msg_d"]);
+    expect(left.get("smsc")?.map(({ written }) => [...written])).to.deep.equal([[0, 1]]);
+    const ofA = unknowns.filter(({ messageId }) => messageId === "msg_a");
+    expect(ofA.map(({ segment }) => segment)).to.deep.equal([1, 2]);
   });
 });

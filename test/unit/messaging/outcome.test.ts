@@ -176,6 +176,13 @@ describe("outcomes of submits", () => {
     });
   }
 
+  it("a later unknown may say that parts are missing, and does not postpone the end of the wait", () => {
+    const message = messageIn("unknown");
+    const { message: next } = apply(message, { ...outcome("unknown"), isIncomplete: true });
+    expect(next.receipts.isIncomplete).to.equal(true);
+    expect(next.dueAtMs).to.equal(message.dueAtMs);
+  });
+
   it("a repeated unknown does not postpone the end of the wait", () => {
     const message = messageIn("unknown");
     expect(apply(message, outcome("unknown")).message).to.equal(message);

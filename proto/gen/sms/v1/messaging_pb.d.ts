@@ -1355,6 +1355,14 @@ export declare type ReportOutcomesResponse = Message$1<"sms.v1.ReportOutcomesRes
    * @generated from field: repeated string stale_message_ids = 1;
    */
   staleMessageIds: string[];
+
+  /**
+   * Of the outcomes that are unknown and not incomplete: ids whose message a receipt has proved to be with the
+   * carrier.
+   *
+   * @generated from field: repeated string proven_message_ids = 2;
+   */
+  provenMessageIds: string[];
 };
 
 /**
@@ -1544,6 +1552,13 @@ export declare type RecoverClaimsRequest = Message$1<"sms.v1.RecoverClaimsReques
    * @generated from field: string epoch = 3;
    */
   epoch: string;
+
+  /**
+   * Written messages of which some parts were certainly not written.
+   *
+   * @generated from field: repeated string partly_written_message_ids = 4;
+   */
+  partlyWrittenMessageIds: string[];
 };
 
 /**
@@ -1565,6 +1580,14 @@ export declare type RecoverClaimsResponse = Message$1<"sms.v1.RecoverClaimsRespo
    * @generated from field: int32 in_doubt = 2;
    */
   inDoubt: number;
+
+  /**
+   * The partly written messages that are still in doubt, or proved to be with the carrier: the carrier submits the
+   * other parts when a receipt has proved the first.
+   *
+   * @generated from field: repeated sms.v1.ClaimedMessage partly_written = 3;
+   */
+  partlyWritten: ClaimedMessage[];
 };
 
 /**

@@ -91,7 +91,7 @@ export function createHttpLink(options: {
     },
     async submit(part) {
       if (!isOpen) return { kind: "not_sent", code: "closed" };
-      events.beforeWrite([part.messageId]);
+      events.beforeWrite([part]);
       inFlight += 1;
       const outcome = await post(part.payload as string);
       inFlight -= 1;

@@ -82,7 +82,7 @@ export function createSmppLink(options: {
     queueMax: settings.window + 256,
     responseTimeoutMs: settings.responseTimeoutMs,
     enquireLinkIntervalMs: settings.enquireLinkIntervalMs,
-    beforeWrite: (tokens) => events.beforeWrite(tokens.map((token) => readToken(token).messageId)),
+    beforeWrite: (tokens) => events.beforeWrite(tokens.map(readToken)),
     onDeliver: (message) =>
       deliver(message).catch((error: unknown) => {
         log.warn({ error, connector: connectorId }, "a delivery from a carrier was refused");

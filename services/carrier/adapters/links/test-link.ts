@@ -120,7 +120,7 @@ export function createTestLink(options: {
     async submit(part) {
       if (!isOpen) return { kind: "not_sent", code: "closed" };
       const parties = part.payload as TestPayload;
-      events.beforeWrite([part.messageId]);
+      events.beforeWrite([part]);
       const key = `${part.messageId}-${part.index}`;
       const { count, sinceFirstMs } = countSubmit(key);
       const plan = planSubmit(parties.to, count, sinceFirstMs);
