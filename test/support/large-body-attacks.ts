@@ -139,6 +139,7 @@ export async function runAttack(options: {
       }),
     );
   }
+  await sleep(Math.max(0, startMs + seconds * 1000 - performance.now()));
   const measured = new Promise<Pick<AttackResult, "balanceP99Ms" | "balanceMaxMs" | "livezMaxMs">>(
     (resolve) => prober.once("message", resolve),
   );

@@ -1,6 +1,6 @@
 /** One key that floods the gateway with large bodies delays no other tenant, and the process keeps its memory. */
 import { expect } from "chai";
-import { ATTACKS, runAttack } from "../../support/large-body-attacks.ts";
+import { ATTACKS, type Attack, runAttack } from "../../support/large-body-attacks.ts";
 import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
 
 const PER_SECOND = 30;
@@ -14,30 +14,36 @@ describe("REST: a flood of large bodies from one key", function () {
   let rest: RestStack;
   let attacker: Customer;
   let victim: Customer;
+  let calmP99Ms = 0;
 
   before(async () => {
     rest = await openRestStack();
     attacker = await rest.addCustomer();
     victim = await rest.addCustomer();
+    const [attack] = ATTACKS;
+    if (attack !== undefined) calmP99Ms = (await run(attack, "", 0)).balanceP99Ms;
   });
   after(() => rest?.close());
+
+  const run = (attack: Attack, apiKey: string, perSecond: number) =>
+    runAttack({
+      attack,
+      apiKey,
+      perSecond,
+      seconds: SECONDS,
+      gateway: rest.stack.gateway,
+      livez: new URL("/livez", rest.stack.ops.gateway).href,
+      victimKey: victim.apiKey,
+      pid: rest.stack.pids.gateway ?? 0,
+    });
 
   for (const attack of ATTACKS) {
     for (const caller of ["a valid key", "no key"] as const) {
       it(`${attack.name}, with ${caller}: others are served, within the memory of the pod`, async () => {
-        const result = await runAttack({
-          attack,
-          apiKey: caller === "no key" ? "" : attacker.apiKey,
-          perSecond: PER_SECOND,
-          seconds: SECONDS,
-          gateway: rest.stack.gateway,
-          livez: new URL("/livez", rest.stack.ops.gateway).href,
-          victimKey: victim.apiKey,
-          pid: rest.stack.pids.gateway ?? 0,
-        });
+        const result = await run(attack, caller === "no key" ? "" : attacker.apiKey, PER_SECOND);
         expect(result.livezMaxMs, "livez").to.be.below(1000);
-        // Four times the aim, for machines that do other work.
-        expect(result.balanceP99Ms, "another tenant's balance").to.be.below(400);
+        // The aim is 100 ms on an idle machine. The calm figure shows what else this machine does.
+        expect(result.balanceP99Ms, "another tenant's balance").to.be.below(300 + 5 * calmP99Ms);
         expect(result.residentMaxMib, "resident MiB").to.be.below(RESIDENT_MIB_MAX);
       });
     }
