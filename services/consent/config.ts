@@ -5,7 +5,7 @@ import { type Config, durationMs, readConfig } from "../shared/io/config.ts";
 export const CONSENT_SETTINGS = {
   ...DATABASE_SETTINGS,
   ...EVENT_SETTINGS,
-  /** How long a message in several parts waits for the missing ones. */
+  /** How long a message in several parts waits for missing parts. */
   INBOUND_PARTS_WAIT_MS: durationMs(600_000, 100),
 } as const;
 

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from "../shared/io/metrics.ts";
 import type { Outbox } from "../shared/io/outbox.ts";
 import { watchOutboxAge } from "../shared/io/outbox-age.ts";
 
-/** Counts messages from handsets. No label names a tenant: their number has no limit. */
+/** Counts inbound messages. No label names a tenant: their number has no limit. */
 export type ConsentMetrics = { onReceived(isOwned: boolean): void };
 
 /** Registers the metrics of the consent service. */

@@ -1,7 +1,7 @@
 /**
- * Messages from handsets. The carrier is answered when the consent service has stored the part; if it cannot, the
- * carrier is refused and sends it again. Afterwards the part is confirmed: until then the same part again is a repeat.
- * A confirmation that is lost makes a later message with the same words a repeat for an hour, no more.
+ * Records inbound messages. A part is acknowledged to the SMSC when the consent service has stored it, and refused when
+ * it cannot, so that the SMSC sends it again. Then the part is confirmed: until then the same part is a repeat. If the
+ * confirmation is lost, a message with the same text counts as a repeat for an hour.
  */
 import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
@@ -30,7 +30,7 @@ export type InboundRecorder = {
 
 const BATCH_MAX = 200;
 const QUEUE_MAX = 5000;
-/** The answer to the carrier leaves long before. */
+/** The acknowledgement leaves long before. */
 const CONFIRM_INTERVAL_MS = 500;
 
 export function createInboundRecorder(consent: ConsentClient, log: Logger): InboundRecorder {
@@ -63,7 +63,7 @@ export function createInboundRecorder(consent: ConsentClient, log: Logger): Inbo
   return {
     async take(part) {
       const ticket = await recorder.add(part);
-      // The answer to the carrier leaves first: a lone ticket would be confirmed at once.
+      // The acknowledgement must leave first: a lone ticket would be confirmed at once.
       void pause(CONFIRM_INTERVAL_MS).then(() => confirmLater(ticket));
     },
     async close() {

@@ -1,4 +1,4 @@
-/** Sends replies to handsets through messaging, under a key made of the message that they answer. */
+/** Sends replies to handsets through messaging; the inbound message's id is the idempotency key. */
 import type { Client } from "@connectrpc/connect";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import {

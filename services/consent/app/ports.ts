@@ -12,7 +12,7 @@ export type ConsentEvent =
       readonly inboundMessageId: string | undefined;
     };
 
-/** A reply that is to be sent to a handset. */
+/** A reply to a handset. */
 export type Reply = {
   /** The message that it answers. */
   readonly id: string;
@@ -23,23 +23,23 @@ export type Reply = {
   readonly createdAtMs: number;
 };
 
-/** What a whole message brings about, in one transaction. */
+/** An inbound message with its effects, stored in one transaction. */
 export type Arrival = {
   readonly message: InboundMessage;
   readonly consents: readonly Consent[];
   readonly reply: Reply | undefined;
 };
 
-/** The parts of a message in several, as stored. */
+/** The stored parts of a message in several parts. */
 export type PartGroup = {
   readonly key: string;
   readonly first: InboundPart;
   readonly bodies: ReadonlyMap<number, string>;
 };
 
-/** A page of messages from handsets, newest first. */
+/** A page of inbound messages, newest first. */
 export type InboundFilter = {
-  /** Undefined: those that no tenant owns. */
+  /** Undefined: messages that no tenant owns. */
   readonly tenantId: string | undefined;
   readonly from: string;
   readonly to: string;
@@ -49,11 +49,10 @@ export type InboundFilter = {
   readonly beforeId: string;
 };
 
-/** Stored messages from handsets. */
+/** Stored inbound messages. */
 export type InboundStore = {
   /**
-   * Stores a whole message with all that it brings about, once for its key while it is not confirmed; returns false
-   * for a repeat.
+   * Stores a whole message with its effects, once for its key until it is confirmed; returns false for a repeat.
    */
   arrive(key: string, arrival: Arrival): Promise<boolean>;
   /**
@@ -65,7 +64,7 @@ export type InboundStore = {
   arriveGroup(group: PartGroup, arrival: Arrival): Promise<boolean>;
   /** Groups that have waited long enough. */
   findOverdue(nowMs: number, limit: number): Promise<PartGroup[]>;
-  /** The carrier has its answer for these. */
+  /** The carrier has acknowledged these messages. */
   confirm(keys: readonly string[]): Promise<void>;
   list(filter: InboundFilter): Promise<InboundMessage[]>;
   find(tenantId: string | undefined, id: string): Promise<InboundMessage | undefined>;
@@ -80,9 +79,9 @@ export type SuppressionFilter = {
   readonly limit: number;
 };
 
-/** Stored wishes. */
+/** Stored opt-outs and opt-ins. */
 export type ConsentStore = {
-  /** Saves the newer wishes; returns how many changed a state. */
+  /** Saves each that is newer than the stored one; returns how many changed a state. */
   save(consents: readonly Consent[]): Promise<number>;
   list(filter: SuppressionFilter): Promise<Consent[]>;
   /** The version of a tenant's suppressions: it rises with each change. */
@@ -102,7 +101,7 @@ export type SettingsStore = {
   setKeywords(tenantId: string, keywords: Keywords): Promise<void>;
 };
 
-/** Replies that are to be sent, the oldest first. */
+/** Replies that are not sent yet, oldest first. */
 export type ReplyStore = {
   due(limit: number): Promise<Reply[]>;
   done(id: string): Promise<void>;

@@ -1,10 +1,9 @@
 /**
- * Messages from handsets. A carrier is answered when its part is durable: before that a crash makes the carrier send
- * it again, after that the message exists once. A message, the wish that it expresses, the events and the reply commit
- * in one transaction.
+ * Receives inbound messages. A part is acknowledged to the carrier only when it is stored, so after a crash the carrier
+ * sends it again. A message, its opt-out or opt-in, the events and the reply commit in one transaction.
  *
- * A handset's message has no id. Its repeat has the same text and parties, and comes while the first one is not
- * confirmed; once the carrier was answered, the same words are a new message.
+ * An inbound message has no id. The same text between the same numbers is its repeat until the carrier has confirmed
+ * it; after that it is a new message.
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import { newId } from "../../shared/core/ids.ts";
@@ -64,7 +63,7 @@ export function createReceive(parts: ReceiveParts) {
     if (isNew) await announce(group.first.to);
   }
 
-  /** The snapshots of every tenant behind the number may be old now. */
+  /** Invalidates the cached suppressions of every tenant with this number. */
   async function announce(to: string): Promise<void> {
     const owners = await settings.numbersOf(to);
     parts.onReceived(owners.length > 0);
@@ -97,7 +96,7 @@ export function createReceive(parts: ReceiveParts) {
     return { message, consents, reply };
   }
 
-  /** The wish of a message. Without an owner, an opt-out counts for every tenant behind the number. */
+  /** The opt-out or opt-in of a message. Without an owner it counts for every tenant with this number. */
   async function consentsOf(
     message: InboundMessage,
     owner: InboundNumber | undefined,
@@ -128,7 +127,7 @@ export function createReceive(parts: ReceiveParts) {
   return {
     record,
     confirm: (keys: readonly string[]) => inbound.confirm(keys),
-    /** Delivers messages whose parts have waited long enough, as far as they came. */
+    /** Delivers messages whose missing parts are overdue, without those parts. */
     async sweep(): Promise<boolean> {
       const overdue = await inbound.findOverdue(clock.now(), OVERDUE_BATCH);
       for (const group of overdue) await finish(group);
@@ -147,7 +146,7 @@ function replyOf(
   if (action === undefined || !from.startsWith("+")) return undefined;
   const body = keywords.replies[action];
   if (body === "") return undefined;
-  // A handset answers to the number it wrote to, unless the opt-out belongs to a sender ID.
+  // The reply comes from the number that the handset wrote to, unless the opt-out is for one sender ID.
   const sender = owner.sender === "" ? owner.number : owner.sender;
   const { tenantId } = owner;
   return { id: message.id, tenantId, from: sender, to: from, body, createdAtMs: nowMs };

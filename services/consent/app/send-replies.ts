@@ -1,11 +1,11 @@
-/** Sends replies to handsets. A reply is stored with the message that it answers, and sent under a key made of it. */
+/** Sends replies to handsets. A reply is stored with its inbound message, whose id is its idempotency key. */
 import { AppError, isRetryable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import type { Replies, ReplyStore } from "./ports.ts";
 
 const BATCH = 50;
 
-/** Sends what is due; true when more is. A reply that messaging refuses for good is dropped. */
+/** Sends a batch of replies; true when more are due. A reply with a permanent error is dropped. */
 export function createReplySender(store: ReplyStore, replies: Replies, log: Logger) {
   return async (): Promise<boolean> => {
     const due = await store.due(BATCH);

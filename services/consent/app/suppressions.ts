@@ -1,4 +1,4 @@
-/** The suppressions of a tenant: list, add, remove, and the snapshots that messaging decides by. */
+/** The suppressions of a tenant: list, add, remove, and the snapshots that messaging caches. */
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { RECIPIENT_CHARS_MAX } from "../../shared/core/limits.ts";
@@ -14,7 +14,7 @@ export type SubmittedSuppression = {
   readonly reason: string;
 };
 
-/** Why one is not taken. */
+/** Why a suppression is refused. */
 export type SuppressionFault = {
   readonly line: number;
   readonly field: string;
@@ -24,7 +24,7 @@ export type SuppressionFault = {
 
 export type Suppressions = ReturnType<typeof createSuppressions>;
 
-/** Suppressions of a snapshot; a tenant with more is asked about number by number. */
+/** The largest snapshot; for a tenant with more, messaging calls `CheckSuppressions`. */
 const TABLE_MAX = 100_000;
 const FAULTS_MAX = 100;
 const STEP = 500;

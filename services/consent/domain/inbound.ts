@@ -1,4 +1,4 @@
-/** Messages from handsets: their parts, and whose they are. */
+/** Inbound messages: their parts, and the tenant that owns them. */
 import { createHash } from "node:crypto";
 import { normaliseNumber } from "../../shared/core/phone.ts";
 import type { Encoding } from "../../shared/core/segments.ts";
@@ -24,7 +24,7 @@ export type InboundNumber = {
   /** Digits. */
   readonly number: string;
   readonly tenantId: string;
-  /** Upper case; empty: every message that no keyword claims. */
+  /** Upper case; empty: every message without another tenant's keyword. */
   readonly keyword: string;
   /** The sender ID that an opt-out blocks; empty blocks all. */
   readonly sender: string;
@@ -34,7 +34,7 @@ export type InboundNumber = {
 /** What a handset asked for. */
 export type InboundAction = "opt_out" | "opt_in" | "help";
 
-/** A whole message, or the parts of it that came. */
+/** A whole message, or its parts that arrived. */
 export type InboundMessage = {
   readonly id: string;
   /** Undefined when no tenant owns it. */
@@ -80,7 +80,7 @@ function hash(values: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(values)).digest("base64url");
 }
 
-/** The text of the parts that came, in order. */
+/** The text of the parts that arrived, in order. */
 export function joinParts(parts: ReadonlyMap<number, string>): string {
   return [...parts.entries()]
     .sort(([a], [b]) => a - b)

@@ -1,9 +1,9 @@
-/** Numbers that must not be written to. The newest wish counts, by the time at which it was received. */
+/** Opt-outs and opt-ins of numbers. The newest one counts, by the time at which it was received. */
 
 /** Where a suppression comes from. */
 export type SuppressionSource = "keyword" | "api" | "import" | "operator";
 
-/** A wish of or for a number: out or in again. */
+/** An opt-out (`isOut`) or opt-in of a number, by its owner or by the tenant. */
 export type Consent = {
   readonly tenantId: string;
   /** E.164. */
@@ -16,12 +16,12 @@ export type Consent = {
   readonly atMs: number;
 };
 
-/** True when the stored wish yields to the new one. */
+/** True when the new one replaces the stored one. */
 export function isNewer(stored: Pick<Consent, "atMs"> | undefined, atMs: number): boolean {
   return stored === undefined || atMs >= stored.atMs;
 }
 
-/** True when the change is seen outside: a number that was free is suppressed, or the other way round. */
+/** True when a number becomes suppressed, or stops being suppressed: then there is an event. */
 export function changesState(stored: Pick<Consent, "isOut"> | undefined, isOut: boolean): boolean {
   return (stored?.isOut ?? false) !== isOut;
 }

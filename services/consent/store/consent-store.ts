@@ -14,7 +14,7 @@ import type { EventOutbox } from "./event-outbox.ts";
 
 const BATCH_MAX = 1000;
 
-/** Wishes in MongoDB. */
+/** Opt-outs and opt-ins in MongoDB. */
 export function createConsentStore(client: MongoClient, db: Db, outbox: EventOutbox): ConsentStore {
   const consents = db.collection<ConsentDocument>("consents");
   const versions = db.collection<VersionDocument>("versions");

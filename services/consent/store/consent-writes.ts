@@ -1,4 +1,4 @@
-/** Writes of wishes, in the caller's transaction: the newest counts, and each change of state makes an event. */
+/** Writes opt-outs and opt-ins in the caller's transaction. The newest counts; a change of state makes an event. */
 import type { ClientSession, Db } from "mongodb";
 import type { ConsentEvent } from "../app/ports.ts";
 import { type Consent, changesState, isNewer } from "../domain/suppression.ts";
@@ -16,12 +16,12 @@ export type ConsentDocument = {
 
 export type VersionDocument = { _id: string; version: number };
 
-/** The id of a wish: one for each number and sender of a tenant, in the order of a list. */
+/** One id for each number and sender of a tenant, in the order of a list. */
 export function consentId(tenantId: string, number: string, sender: string): string {
   return `${tenantId}|${number}|${sender}`;
 }
 
-/** Saves the newer wishes; returns the events of those that changed a state. */
+/** Saves each that is newer than the stored one; returns the events of those that changed a state. */
 export async function writeConsents(
   db: Db,
   consents: readonly Consent[],

@@ -1,5 +1,5 @@
 /**
- * Messages from handsets in MongoDB. `repeat_key` is unique while it is set, so a repeat of a message that is not
+ * Inbound messages in MongoDB. `repeat_key` is unique while it is set, so a repeat of a message that is not
  * confirmed cannot be stored. A confirmation that is lost with its process ends by itself after `REPEAT_MS`.
  */
 import type { ClientSession, Db, MongoClient } from "mongodb";
@@ -35,12 +35,12 @@ type GroupDocument = {
   first: InboundPart;
   /** By sequence. */
   bodies: Record<string, string>;
-  /** Until it is whole, or delivered as far as it came. */
+  /** Set until all parts arrived, or the message was delivered without the missing ones. */
   due_at?: Date;
   expires_at: Date;
 };
 
-/** Carriers repeat what they got no answer for within this time. */
+/** Carriers repeat parts without an acknowledgement within this time. */
 const REPEAT_MS = 3_600_000;
 const KEEP_MS = 31_708_800_000;
 const KEEP_UNOWNED_MS = 604_800_000;
@@ -51,7 +51,7 @@ export function createInboundStore(client: MongoClient, db: Db, outbox: EventOut
   const inbound = db.collection<InboundDocument>("inbound");
   const groups = db.collection<GroupDocument>("inbound_parts");
 
-  /** Writes a message with all that it brings about. */
+  /** Writes a message with its effects. */
   async function write(
     arrival: Arrival,
     repeatKey: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * Which numbers have opted out. The table of each tenant is cached, read ahead and dropped when it changes. While the
- * consent service is away the last table decides for a minute; after that the answer is unknown.
+ * Caches the suppressed numbers of each tenant, refreshes them ahead of their expiry, and drops them when they change.
+ * While the consent service is unavailable the last table is used for a minute; after that the lookup fails.
  */
 import type { Client } from "@connectrpc/connect";
 import type { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";

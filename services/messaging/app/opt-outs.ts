@@ -1,13 +1,13 @@
 /**
- * Who has opted out. Classes that need no consent skip the question. While the answer is unknown, promotional messages
- * are refused and others go on: an alert that does not arrive does more harm than one that was not wanted.
+ * Finds recipients that have opted out. Opt-outs do not block traffic classes that need no consent. While they cannot
+ * be read, promotional messages are refused and others are accepted: a lost alert does more harm than an unwanted one.
  */
 import { isUnavailable } from "../../shared/core/errors.ts";
 import { normaliseNumber } from "../../shared/core/phone.ts";
 import { needsConsent, type TrafficClass } from "../domain/traffic-class.ts";
 import type { ServiceClients } from "./ports.ts";
 
-/** True for a number that must not be written to. */
+/** True for a number that must not be sent to. */
 export type IsOptedOut = (number: string) => boolean;
 
 type Question = {
@@ -20,7 +20,7 @@ type Question = {
 
 const NEVER: IsOptedOut = () => false;
 
-/** Throws `service_unavailable` for promotional messages while the answer is unknown. */
+/** Throws `service_unavailable` for promotional messages while opt-outs cannot be read. */
 export async function findOptOuts(
   services: Pick<ServiceClients, "suppressions" | "checkSuppressed">,
   { tenantId, sender, trafficClass, numbers }: Question,

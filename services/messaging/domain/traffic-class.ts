@@ -1,4 +1,4 @@
-/** What a message is for, from the most to the least privileged class (`docs/contract.md#consent`). */
+/** Traffic classes, from the most to the least privileged (`docs/contract.md#consent`). */
 export const TRAFFIC_CLASSES = ["otp", "transactional", "promotional"] as const;
 
 /** One class of traffic. */

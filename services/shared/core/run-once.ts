@@ -1,7 +1,7 @@
 /**
- * At most one effect per idempotency key (`docs/contract.md#idempotency`). A creation stores its answer in its own
- * transaction. Other operations may be repeated without harm, so their answer is stored after the effect: after a crash
- * between the two, a repeat works again and answers as if it were the first.
+ * At most one effect per idempotency key (`docs/contract.md#idempotency`), in services that store their own responses.
+ * A creation stores its response in its own transaction. Other operations may be repeated without harm, so their
+ * response is stored after the effect; after a crash between the two a repeat runs again.
  */
 
 /** The first answer to an idempotency key. */
