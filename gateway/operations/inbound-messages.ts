@@ -2,7 +2,6 @@
 import type { Client } from "@connectrpc/connect";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import type { ConsentService } from "../../proto/gen/sms/v1/consent_pb.js";
-import { canonicalJson } from "../../services/shared/core/canonical-json.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { isId } from "../../services/shared/core/ids.ts";
 import { PAGE_DEFAULT } from "../../services/shared/core/limits.ts";
@@ -12,6 +11,7 @@ import { rpcAnswer } from "../../services/shared/rpc/call.ts";
 import { INBOUND_EXAMPLE } from "../docs/content/consent-samples.ts";
 import { componentRef, dataOf, type OperationDoc, pageOf } from "../docs/operation-doc.ts";
 import type { Cursors } from "../lists/cursor.ts";
+import { readPageCursor } from "../lists/page-cursor.ts";
 import { renderInbound } from "../render/consent.ts";
 import { INBOUND_LIST } from "../schemas/consent.ts";
 import { compileQuery, refuseQuery } from "../schemas/query.ts";
@@ -71,36 +71,30 @@ async function list(
 ): Promise<OperationResponse> {
   const { values, faults } = readQuery(text);
   const query = values as ListQuery;
-  const problems = [...faults];
   const from = query.from === undefined ? "" : (normaliseNumber(query.from) ?? query.from);
   const to = (query.to ?? "").replace(/\D/g, "");
   const afterMs = parseBound(query.received_after ?? "") ?? 0;
   const beforeMs = parseBound(query.received_before ?? "") ?? 0;
-  const filters = [caller.tenantId, caller.mode, from, to, afterMs, beforeMs];
-  const binding = canonicalJson(["inbound_messages", ...filters]);
-  let beforeId = "";
-  if (query.cursor !== undefined) {
-    beforeId = cursors.read(binding, query.cursor) ?? "";
-    if (!isId("inboundMessage", beforeId)) {
-      const message = "This is no cursor of this list with these filters.";
-      problems.push({ field: "cursor", code: "invalid_value", message });
-    }
-  }
-  refuse(problems);
+  const start = readPageCursor(cursors, {
+    list: "inbound_messages",
+    filters: [caller.tenantId, caller.mode, from, to, afterMs, beforeMs],
+    cursor: query.cursor,
+    isEntry: (id) => isId("inboundMessage", id),
+  });
+  refuse([...faults, ...start.faults]);
   // Handsets write to live numbers only.
   if (caller.mode === Mode.TEST) return { status: 200, body: { data: [], next_cursor: null } };
   const page = await rpcAnswer(
     consent.listInboundMessages({
       tenantId: caller.tenantId,
-      ...{ from, to, beforeId },
+      ...{ from, to, beforeId: start.after },
       receivedAfterMs: BigInt(afterMs),
       receivedBeforeMs: BigInt(beforeMs),
       limit: query.limit ?? PAGE_DEFAULT,
     }),
   );
-  const last = page.messages.at(-1);
-  const next = page.hasMore && last !== undefined ? cursors.issue(binding, last.id) : null;
-  return { status: 200, body: { data: page.messages.map(renderInbound), next_cursor: next } };
+  const next_cursor = start.next(page.hasMore ? page.messages.at(-1)?.id : undefined);
+  return { status: 200, body: { data: page.messages.map(renderInbound), next_cursor } };
 }
 
 const READ: Omit<OperationDoc, "tag"> = {

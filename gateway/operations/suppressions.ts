@@ -1,5 +1,4 @@
-/** The numbers that must not be written to: list, add, remove. */
-import { canonicalJson } from "../../services/shared/core/canonical-json.ts";
+/** Suppressions, the numbers that an account must not send to: list, add, remove. */
 import type { FieldError } from "../../services/shared/core/errors.ts";
 import { PAGE_DEFAULT } from "../../services/shared/core/limits.ts";
 import { normaliseNumber } from "../../services/shared/core/phone.ts";
@@ -12,6 +11,8 @@ import {
   SUPPRESSIONS_CSV_EXAMPLE,
 } from "../docs/content/consent-samples.ts";
 import { componentRef, dataOf, type OperationDoc, pageOf } from "../docs/operation-doc.ts";
+import { csvPage } from "../lists/csv-page.ts";
+import { readPageCursor } from "../lists/page-cursor.ts";
 import {
   renderSuppression,
   renderSuppressionImport,
@@ -77,32 +78,19 @@ async function list(
   const { tenantId } = request.caller;
   const { values, faults } = readList(request.query);
   const query = values as ListQuery;
-  const problems = [...faults];
   const number = query.number === undefined ? "" : (normaliseNumber(query.number) ?? "-");
-  const binding = canonicalJson(["suppressions", tenantId, number]);
-  let after: string | undefined = "";
-  if (query.cursor !== undefined) {
-    after = cursors.read(binding, query.cursor);
-    if (after === undefined) {
-      const message = "This is no cursor of this list with these filters.";
-      problems.push({ field: "cursor", code: "invalid_value", message });
-    }
-  }
-  refuse(problems);
-  const limit = query.limit ?? PAGE_DEFAULT;
+  const { cursor, limit = PAGE_DEFAULT } = query;
+  const filters = [tenantId, number];
+  const start = readPageCursor(cursors, { list: "suppressions", filters, cursor });
+  refuse([...faults, ...start.faults]);
   const page = await rpcAnswer(
-    consent.listSuppressions({ tenantId, number, limit, after: after ?? "" }),
+    consent.listSuppressions({ tenantId, number, limit, after: start.after }),
   );
-  const next = page.next === "" ? null : cursors.issue(binding, page.next);
+  const next_cursor = start.next(page.next);
   if (!request.wantsCsv) {
-    const data = page.suppressions.map(renderSuppression);
-    return { status: 200, body: { data, next_cursor: next } };
+    return { status: 200, body: { data: page.suppressions.map(renderSuppression), next_cursor } };
   }
-  const csv = renderSuppressionsCsv(page.suppressions);
-  if (next === null) return { status: 200, csv };
-  const parameters = new URLSearchParams(request.query);
-  parameters.set("cursor", next);
-  return { status: 200, csv, headers: { Link: `<${PATH}?${parameters}>; rel="next"` } };
+  return csvPage(renderSuppressionsCsv(page.suppressions), next_cursor, PATH, request.query);
 }
 
 const ADD: Omit<OperationDoc, "tag"> = {
@@ -119,7 +107,7 @@ const ADD: Omit<OperationDoc, "tag"> = {
   },
   response: {
     status: 200,
-    description: "What became of the rows.",
+    description: "The counts of added and rejected rows.",
     schema: dataOf(componentRef("SuppressionImport")),
     example: { data: SUPPRESSION_IMPORT_EXAMPLE },
   },

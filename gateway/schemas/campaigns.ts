@@ -1,6 +1,7 @@
 /** Requests about campaigns (`docs/contract.md#campaigns`). */
-import { PAGE_DEFAULT, RECIPIENT_CHARS_MAX } from "../../services/shared/core/limits.ts";
+import { RECIPIENT_CHARS_MAX } from "../../services/shared/core/limits.ts";
 import { CAMPAIGN_STATUSES, RECIPIENT_STATUSES } from "./campaign-responses.ts";
+import { CURSOR, LIMIT } from "./page-query.ts";
 import type { QuerySchema } from "./query.ts";
 
 const PROPERTIES = {
@@ -140,12 +141,6 @@ export const PREVIEW = {
   },
 } as const;
 
-const CURSOR = {
-  type: "string",
-  description: "The next_cursor of the previous page, with the same filters.",
-  maxLength: 256,
-} as const;
-
 /** Query of the list of campaigns. */
 export const CAMPAIGN_LIST: QuerySchema = {
   status: {
@@ -153,13 +148,7 @@ export const CAMPAIGN_LIST: QuerySchema = {
     description: "Any of these statuses.",
     items: { type: "string", enum: CAMPAIGN_STATUSES },
   },
-  limit: {
-    type: "integer",
-    description: "The most entries of a page.",
-    minimum: 1,
-    maximum: 100,
-    default: PAGE_DEFAULT,
-  },
+  limit: LIMIT,
   cursor: CURSOR,
 };
 
@@ -170,12 +159,6 @@ export const RECIPIENT_LIST: QuerySchema = {
     description: "Any of these statuses.",
     items: { type: "string", enum: RECIPIENT_STATUSES },
   },
-  limit: {
-    type: "integer",
-    description: "The most entries of a page.",
-    minimum: 1,
-    maximum: 1000,
-    default: PAGE_DEFAULT,
-  },
+  limit: { ...LIMIT, maximum: 1000 },
   cursor: CURSOR,
 };

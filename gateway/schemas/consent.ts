@@ -1,5 +1,6 @@
 /** Requests and responses about inbound messages and suppressions (`docs/contract.md#consent`). */
-import { PAGE_DEFAULT, PAGE_MAX, RECIPIENT_CHARS_MAX } from "../../services/shared/core/limits.ts";
+import { RECIPIENT_CHARS_MAX } from "../../services/shared/core/limits.ts";
+import { CURSOR, LIMIT } from "./page-query.ts";
 import type { QuerySchema } from "./query.ts";
 import { COUNT, INSTANT, idOf, object, type Schema } from "./schema-parts.ts";
 
@@ -83,20 +84,6 @@ export const NEW_SUPPRESSIONS = {
       },
     },
   },
-} as const;
-
-const LIMIT = {
-  type: "integer",
-  description: "The most entries of a page.",
-  minimum: 1,
-  maximum: PAGE_MAX,
-  default: PAGE_DEFAULT,
-} as const;
-
-const CURSOR = {
-  type: "string",
-  description: "The next_cursor of the previous page, with the same filters.",
-  maxLength: 256,
 } as const;
 
 /** Query of the list of messages from handsets. */

@@ -1,22 +1,8 @@
-import { PAGE_DEFAULT, PAGE_MAX, RECIPIENT_CHARS_MAX } from "../../services/shared/core/limits.ts";
+import { RECIPIENT_CHARS_MAX } from "../../services/shared/core/limits.ts";
 import { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
 import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
+import { CURSOR, LIMIT } from "./page-query.ts";
 import type { QuerySchema } from "./query.ts";
-
-const LIMIT = {
-  type: "integer",
-  description:
-    "The most entries of a page. A page may have fewer: only a null `next_cursor` means the end.",
-  minimum: 1,
-  maximum: PAGE_MAX,
-  default: PAGE_DEFAULT,
-} as const;
-
-const CURSOR = {
-  type: "string",
-  description: "The next_cursor of the previous page, with the same filters.",
-  maxLength: 256,
-} as const;
 
 const CREATED_AFTER = {
   type: "string",
