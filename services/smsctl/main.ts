@@ -17,16 +17,14 @@ import { CAMPAIGN_COMMANDS } from "./commands/campaign.ts";
 import { CHECK_COMMAND } from "./commands/check.ts";
 import { CONNECTOR_COMMANDS } from "./commands/connector.ts";
 import { DEAD_COMMANDS } from "./commands/dead.ts";
-import {
-  INBOUND_COMMANDS,
-  INBOUND_NUMBER_COMMANDS,
-  KEYWORD_COMMANDS,
-  SUPPRESSION_COMMANDS,
-} from "./commands/inbound.ts";
+import { INBOUND_COMMANDS } from "./commands/inbound.ts";
+import { INBOUND_NUMBER_COMMANDS } from "./commands/inbound-number.ts";
 import { KEY_COMMANDS } from "./commands/key.ts";
+import { KEYWORD_COMMANDS } from "./commands/keyword.ts";
 import { MESSAGE_COMMANDS } from "./commands/message.ts";
 import { ROUTE_COMMANDS } from "./commands/route.ts";
 import { SENDER_ID_COMMANDS } from "./commands/sender-id.ts";
+import { SUPPRESSION_COMMANDS } from "./commands/suppression.ts";
 import { TENANT_COMMANDS } from "./commands/tenant.ts";
 import { WALLET_COMMANDS } from "./commands/wallet.ts";
 import { WEBHOOK_COMMANDS } from "./commands/webhook.ts";

@@ -12,6 +12,12 @@ export async function tenantId({ clients, options }: CommandContext): Promise<st
   return resolveTenant(clients, options.required("tenant"));
 }
 
+/** The same where `--tenant` may be absent: empty then. */
+export async function tenantIfGiven({ clients, options }: CommandContext): Promise<string> {
+  const given = options.optional("tenant");
+  return given === undefined ? "" : resolveTenant(clients, given);
+}
+
 /** A tenant's id from its id or name. */
 export async function resolveTenant(clients: Clients, idOrName: string): Promise<string> {
   return (await findTenant(clients, idOrName)).id;
