@@ -1,5 +1,6 @@
 /** Generates the chart's README: purpose, start, operation, and the table of values from the comments. */
 
+import { CALLER_METHODS } from "../../services/shared/caller-methods.ts";
 import type { SettingSchema } from "../../services/shared/io/config.ts";
 import { OPERATORS_PART } from "./readme-operators.ts";
 import { settingsOf } from "./service-settings.ts";
@@ -37,7 +38,7 @@ kubectl create namespace sms
 kubectl -n sms create secret generic sms-credentials \\
   --from-literal=uri='mongodb://…' --from-literal=nats-url='nats://…' --from-literal=redis-url='redis://…' \\
   --from-literal=keys="k1:$(openssl rand -base64 32)" --from-literal=key="$(openssl rand -base64 32)" \\
-  $(for caller in gateway messaging wallet sender-id carrier campaign operator test; do
+  $(for caller in ${Object.keys(CALLER_METHODS).join(" ")}; do
       echo "--from-literal=token-$caller=$(openssl rand -hex 24)"; done) \\
   --from-literal=smsc-password="$(openssl rand -hex 4)" # for values-dev.yaml alone
 \`\`\`

@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "chai";
+import { ROOT } from "../../deploy/dev/paths.ts";
 import { CALLER_METHODS, methodsOf } from "../../services/shared/caller-methods.ts";
 import { SERVICE_ADDRESSES } from "../../services/shared/service-addresses.ts";
 import { chartSuite, MINIMAL, notes, refusal, render } from "./helm.ts";
@@ -19,6 +22,19 @@ chartSuite("tokens of calls between services", () => {
       expect(lists, name).to.deep.equal(Object.fromEntries(wanted));
       expect(JSON.stringify(lists), name).to.not.contain("*");
     }
+  });
+
+  it("the documents make a token for every caller", () => {
+    for (const file of ["helm/sms/README.md", "helm/sms/UPGRADING.md", "deploy/compose.yaml"]) {
+      const [, list = ""] =
+        /for caller in ([^;]+); do/.exec(readFileSync(join(ROOT, file), "utf8")) ?? [];
+      const named = list.toLowerCase().replaceAll("_", "-").split(" ");
+      // compose.yaml has no `helm test`.
+      expect([...new Set([...named, "test"])], file).to.have.members(Object.keys(CALLER_METHODS));
+    }
+    const values = readFileSync(join(ROOT, "helm/sms/values.yaml"), "utf8");
+    for (const caller of Object.keys(CALLER_METHODS))
+      expect(values).to.contain(`\`token-${caller}\``);
   });
 
   it("a pod has its own token and those of its callers, and no other", () => {
