@@ -61,6 +61,16 @@ export function createMessagingClient(client: Client<typeof MessagingService>): 
         held: entry.heldAmount,
       }));
     },
+    async estimateSums(campaign, recipients) {
+      const request = { ...toProto(campaign, recipients), rejectedEntriesOnly: true };
+      const answer = await rpcAnswer(client.estimateSend(request, { timeoutMs: SEND_MS }));
+      return {
+        recipients: answer.accepted,
+        segments: answer.segments,
+        held: answer.heldAmount,
+        rejected: answer.entries.flatMap((entry) => errorOf(entry) ?? []),
+      };
+    },
     async cancelWaiting({ tenantId, id }) {
       const request = { tenantId, campaignId: id, openOnly: true };
       const call = client.cancelCampaign(request, { timeoutMs: CANCEL_MS });

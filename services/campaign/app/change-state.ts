@@ -15,7 +15,7 @@ import type { CampaignStore, Messaging, Scope } from "./ports.ts";
 
 export type StateParts = EstimateParts & {
   readonly store: CampaignStore;
-  readonly messaging: Pick<Messaging, "estimate" | "cancelWaiting">;
+  readonly messaging: Pick<Messaging, "estimateSums" | "cancelWaiting">;
   readonly chunks: Pick<Chunks, "close">;
   readonly clock: Clock;
   /** Called when the feeder has something to do. */

@@ -5,7 +5,7 @@ import { describeText } from "../../shared/core/segments.ts";
 import type { Campaign } from "../domain/campaign.ts";
 import type { Row, RowError } from "../domain/row.ts";
 import { personalise, templateOf } from "./personalise.ts";
-import type { CampaignStore, Messaging, Personal, Wallets } from "./ports.ts";
+import type { CampaignStore, EstimatedSums, Messaging, Personal, Wallets } from "./ports.ts";
 
 /** The sums of an estimate. */
 export type Estimate = {
@@ -22,7 +22,7 @@ type CountrySum = { recipients: number; segments: number; amount: bigint };
 
 export type EstimateParts = {
   readonly store: CampaignStore;
-  readonly messaging: Pick<Messaging, "estimate">;
+  readonly messaging: Pick<Messaging, "estimateSums">;
   readonly wallets: Wallets;
 };
 
@@ -35,22 +35,10 @@ const CALLS_MAX = 4;
 export async function estimate(parts: EstimateParts, campaign: Campaign): Promise<Estimate> {
   const { store, messaging, wallets } = parts;
   const sums = newSums();
-  const template = templateOf(campaign);
-  const pages = pagesOfWaiting(store, campaign.id);
+  const batches = batchesOf(store, campaign, sums.reject);
   const worker = async () => {
-    for await (const rows of pages) {
-      const personal: Personal[] = [];
-      for (const row of rows) {
-        const text = personalise(campaign, template, row);
-        if ("error" in text) sums.reject(text.error);
-        else personal.push(text);
-      }
-      if (personal.length === 0) continue;
-      const estimated = await messaging.estimate(campaign, personal);
-      estimated.forEach((one, at) => {
-        if (one.error !== undefined) sums.reject(one.error);
-        else sums.add(personal[at]?.to ?? "", one.segments, one.held);
-      });
+    for await (const { country, recipients } of batches) {
+      sums.add(country, await messaging.estimateSums(campaign, recipients));
     }
   };
   await Promise.all(Array.from({ length: CALLS_MAX }, worker));
@@ -58,16 +46,42 @@ export async function estimate(parts: EstimateParts, campaign: Campaign): Promis
   return { ...sums.total(), available, currency: campaign.currency };
 }
 
-/** Several readers share the pages: each page goes to one of them. */
-async function* pagesOfWaiting(store: CampaignStore, campaignId: string): AsyncGenerator<Row[]> {
-  const filter = { campaignId, statuses: ["waiting"] as const, limit: STEP };
+type Batch = { readonly country: string; readonly recipients: readonly Personal[] };
+
+/** The texts of waiting rows by country. Several readers share it: each batch goes to one of them. */
+async function* batchesOf(
+  store: CampaignStore,
+  campaign: Campaign,
+  reject: (error: RowError) => void,
+): AsyncGenerator<Batch> {
+  const template = templateOf(campaign);
+  const filter = { campaignId: campaign.id, statuses: ["waiting"] as const, limit: STEP };
+  const byCountry = new Map<string, Personal[]>();
   for (let afterIndex = -1; ; ) {
     const rows = await store.rows({ ...filter, afterIndex });
     const last = rows.at(-1);
-    if (last === undefined) return;
-    yield rows;
+    if (last === undefined) break;
     afterIndex = last.index;
+    for (const row of rows) {
+      const text = personalise(campaign, template, row);
+      if ("error" in text) {
+        reject(text.error);
+        continue;
+      }
+      const country = countryOf(row.to);
+      const recipients = byCountry.get(country) ?? [];
+      byCountry.set(country, recipients);
+      if (recipients.push(text) < STEP) continue;
+      byCountry.delete(country);
+      yield { country, recipients };
+    }
   }
+  for (const [country, recipients] of byCountry) yield { country, recipients };
+}
+
+function countryOf(to: string): string {
+  const parsed = parseRecipient(to);
+  return parsed.ok ? parsed.country : "001";
 }
 
 /** Throws `insufficient_balance` when the available balance does not cover the estimate. */
@@ -111,26 +125,23 @@ export async function preview(
 function newSums() {
   const rejected = new Map<string, number>();
   const countries = new Map<string, CountrySum>();
-  let recipients = 0;
-  let segments = 0;
-  let amount = 0n;
+  const sum = { recipients: 0, segments: 0, amount: 0n };
+  const reject = ({ code }: RowError): void => {
+    rejected.set(code, (rejected.get(code) ?? 0) + 1);
+  };
   return {
-    reject({ code }: RowError) {
-      rejected.set(code, (rejected.get(code) ?? 0) + 1);
+    reject,
+    add(country: string, made: EstimatedSums): void {
+      made.rejected.forEach(reject);
+      if (made.recipients === 0) return;
+      const ofCountry = countries.get(country) ?? { recipients: 0, segments: 0, amount: 0n };
+      countries.set(country, ofCountry);
+      for (const one of [sum, ofCountry]) {
+        one.recipients += made.recipients;
+        one.segments += made.segments;
+        one.amount += made.held;
+      }
     },
-    add(to: string, count: number, held: bigint) {
-      recipients += 1;
-      segments += count;
-      amount += held;
-      const parsed = parseRecipient(to);
-      const country = parsed.ok ? parsed.country : "001";
-      const sum = countries.get(country) ?? { recipients: 0, segments: 0, amount: 0n };
-      countries.set(country, {
-        recipients: sum.recipients + 1,
-        segments: sum.segments + count,
-        amount: sum.amount + held,
-      });
-    },
-    total: () => ({ recipients, rejected, segments, amount, countries }),
+    total: () => ({ ...sum, rejected, countries }),
   };
 }

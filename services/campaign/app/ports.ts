@@ -129,6 +129,14 @@ export type Estimated = {
   readonly held: bigint;
 };
 
+/** What recipients would cost together. */
+export type EstimatedSums = {
+  readonly recipients: number;
+  readonly segments: number;
+  readonly held: bigint;
+  readonly rejected: readonly RowError[];
+};
+
 /** The messaging service. Calls throw `AppError`. */
 export type Messaging = {
   send(request: ChunkRequest): Promise<ChunkAnswer>;
@@ -139,6 +147,8 @@ export type Messaging = {
   close(request: ChunkRequest): Promise<readonly FeedResult[] | undefined>;
   /** Throws what a send would throw for its tenant or sender ID. */
   estimate(campaign: Campaign, recipients: readonly Personal[]): Promise<readonly Estimated[]>;
+  /** The sums of `estimate`, which cost a fraction of it. */
+  estimateSums(campaign: Campaign, recipients: readonly Personal[]): Promise<EstimatedSums>;
   /** Cancels the campaign's messages that wait; returns how many. */
   cancelWaiting(campaign: Campaign): Promise<number>;
   /** Sends test messages; `source` is `test_send`. */

@@ -111,8 +111,12 @@ export function readSendRequest(
   };
 }
 
-/** Writes the response to an accepted send. */
-export function sendResponse(request: SendRequest, draft: Draft): SendMessagesResponse {
+/** Writes the response to an accepted send, with entries of the messages that `isShown` picks. */
+export function sendResponse(
+  request: SendRequest,
+  draft: Draft,
+  isShown: (message: Message) => boolean = () => true,
+): SendMessagesResponse {
   const { messages } = draft;
   const [first] = messages;
   const isSingle = request.endpoint === "single";
@@ -128,7 +132,11 @@ export function sendResponse(request: SendRequest, draft: Draft): SendMessagesRe
     heldAmount: draft.heldAmount,
     currency: first?.currency ?? "",
     mode: WIRE_MODE[request.mode],
-    entries: isSingle ? [] : messages.map((message, index) => toEntry(request, message, index)),
+    entries: isSingle
+      ? []
+      : messages.flatMap((message, index) =>
+          isShown(message) ? [toEntry(request, message, index)] : [],
+        ),
     replayed: false,
   };
   if (isSingle && first !== undefined) response.message = toWireMessage(first, false);

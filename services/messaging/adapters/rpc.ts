@@ -104,7 +104,10 @@ function customerMethods(
     async estimateSend(wire) {
       checkResponseSize([wire]);
       const request = readSendRequest(wire, false);
-      return sendResponse(request, await sendService.estimate(request));
+      const { rejectedEntriesOnly } = wire;
+      const isShown = ({ status }: { status: string }) =>
+        !rejectedEntriesOnly || status === "rejected";
+      return sendResponse(request, await sendService.estimate(request), isShown);
     },
     // Used by the gateway.
     ...createBatchSend((wire, context) => send(wire, context, true), log),

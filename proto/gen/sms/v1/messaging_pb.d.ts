@@ -354,6 +354,13 @@ export declare type SendMessagesRequest = Message$1<"sms.v1.SendMessagesRequest"
    * @generated from field: bool is_consent_reply = 16;
    */
   isConsentReply: boolean;
+
+  /**
+   * Only for EstimateSend: its response has entries of rejected recipients alone.
+   *
+   * @generated from field: bool rejected_entries_only = 17;
+   */
+  rejectedEntriesOnly: boolean;
 };
 
 /**
