@@ -36,17 +36,26 @@ export async function checkCampaignMessages(
   const suspects: Suspect[] = [];
   let looked = 0;
   let unseen = 0;
+  async function compare(page: readonly Message[]): Promise<void> {
+    for (const { message, fault } of await judge(run, page)) {
+      if (fault === undefined) continue;
+      if (suspects.length < RECHECKS_MAX) suspects.push(message);
+      else unseen += 1;
+    }
+    looked += page.length;
+    progress(`${looked} messages of campaigns compared`);
+  }
+  // One page is read while the one before it is compared.
+  let comparing = Promise.resolve();
   for await (const tenantId of tenantsOf(run)) {
     for await (const page of pagesOfMessages(run, tenantId)) {
-      looked += page.length;
-      progress(`${looked} messages of campaigns compared`);
-      for (const { message, fault } of await judge(run, page)) {
-        if (fault === undefined) continue;
-        if (suspects.length < RECHECKS_MAX) suspects.push(message);
-        else unseen += 1;
-      }
+      await comparing;
+      comparing = compare(page);
+      // Awaited above or below; a failed list must not leave it unhandled.
+      comparing.catch(() => undefined);
     }
   }
+  await comparing;
   found.add(...(await recheckUntilFollowed(run, suspects, wait)));
   const report = { ...found.listed(), looked: { campaign_messages: looked } };
   if (unseen === 0) return report;
