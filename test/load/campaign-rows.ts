@@ -3,6 +3,7 @@ import { MongoClient } from "mongodb";
 import { pollUntil } from "../../deploy/dev/poll.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { newId } from "../../services/shared/core/ids.ts";
+import { cpuSeconds } from "./cpu.ts";
 import type { Row } from "./report.ts";
 import { ordinaryRecipient } from "./sends.ts";
 
@@ -30,11 +31,13 @@ export async function campaignFeeding(stack: StackFile): Promise<Row> {
         const start = await prepare(stack, (2 * pair + rates.campaign.length) * COUNT);
         const ofThisRun = { _id: { $gte: newId("message") }, status: "delivered" };
         const beganMs = performance.now();
+        const before = cpuSeconds(stack.pids);
         await start();
         const isDone = async () => (await messages.countDocuments(ofThisRun)) >= COUNT;
         if ((await pollUntil(isDone, RUN_MAX_MS, 100)) !== true) throw new Error(`${name} is slow`);
         rates[name].push((COUNT * 1000) / (performance.now() - beganMs));
-        process.stdout.write(`  ${name} ${Math.round(rates[name].at(-1) ?? 0)}/s\n`);
+        const used = costs(before, cpuSeconds(stack.pids));
+        process.stdout.write(`  ${name} ${Math.round(rates[name].at(-1) ?? 0)}/s, ${used}\n`);
       }
     }
   } finally {
@@ -50,6 +53,16 @@ export async function campaignFeeding(stack: StackFile): Promise<Row> {
     met: ratio >= RATIO_MIN,
     figures: { ratio, campaign, bulk },
   };
+}
+
+/** CPU microseconds per message, by process: other work on the machine moves them less than it moves a rate. */
+function costs(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): string {
+  const each = [...after].map(([name, seconds]) => {
+    const us = ((seconds - (before.get(name) ?? 0)) * 1e6) / COUNT;
+    return { name, us: Math.round(us) };
+  });
+  const all = each.reduce((sum, { us }) => sum + us, 0);
+  return `${all} µs of CPU each: ${each.map(({ name, us }) => `${name} ${us}`).join(", ")}`;
 }
 
 /** The bulk requests one after the other, as one caller sends them. */
