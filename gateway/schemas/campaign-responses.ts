@@ -8,6 +8,7 @@ import {
   MODE,
   object,
   orNull,
+  ROW_FAULTS,
   type Schema,
 } from "./schema-parts.ts";
 
@@ -107,16 +108,7 @@ const IMPORT = object({
   taken: COUNT,
   rejected: COUNT,
   duplicates: { ...COUNT, description: "Rows whose number the campaign has already." },
-  faults: {
-    type: "array",
-    description: "The first 100 rejected rows.",
-    items: object({
-      line: { ...COUNT, description: "Of a file the line, where the header is 1; else the index." },
-      field: { type: "string" },
-      code: { type: "string" },
-      message: { type: "string" },
-    }),
-  },
+  faults: ROW_FAULTS,
 });
 
 const ESTIMATE = object({

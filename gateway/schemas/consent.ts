@@ -2,7 +2,7 @@
 import { RECIPIENT_CHARS_MAX } from "../../services/shared/core/limits.ts";
 import { CURSOR, LIMIT } from "./page-query.ts";
 import type { QuerySchema } from "./query.ts";
-import { COUNT, INSTANT, idOf, object, type Schema } from "./schema-parts.ts";
+import { COUNT, INSTANT, idOf, object, ROW_FAULTS, type Schema } from "./schema-parts.ts";
 
 const TEXT_OR_NULL = { type: ["string", "null"] } as const;
 
@@ -36,16 +36,7 @@ const SUPPRESSION_IMPORT = object({
   added: COUNT,
   unchanged: COUNT,
   rejected: COUNT,
-  faults: {
-    type: "array",
-    description: "The first 100 rejected rows.",
-    items: object({
-      line: { ...COUNT, description: "Of a file the line, where the header is 1; else the index." },
-      field: { type: "string" },
-      code: { type: "string" },
-      message: { type: "string" },
-    }),
-  },
+  faults: ROW_FAULTS,
 });
 
 /** Every named response schema of consent. */

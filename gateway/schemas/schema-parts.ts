@@ -41,3 +41,15 @@ export function object(properties: Readonly<Record<string, Schema>>): Schema {
 export function idOf(prefix: string): Schema {
   return { type: "string", pattern: `^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$` };
 }
+
+/** The rejected rows of an import. */
+export const ROW_FAULTS = {
+  type: "array",
+  description: "The first 100 rejected rows.",
+  items: object({
+    line: { ...COUNT, description: "Of a file the line, where the header is 1; else the index." },
+    field: { type: "string" },
+    code: { type: "string" },
+    message: { type: "string" },
+  }),
+} as const;

@@ -1,6 +1,7 @@
 /** Reads a file of recipients: every column but the number and the reference is a variable. */
+import { isFault, type RowFault } from "../../shared/core/row-faults.ts";
 import { readCsv } from "../../shared/io/csv.ts";
-import { type RowFault, type SubmittedRow, VARIABLES_MAX } from "../domain/recipient-row.ts";
+import { type SubmittedRow, VARIABLES_MAX } from "../domain/check-row.ts";
 
 const FORM = { required: "to", known: ["client_reference"], columnsMax: VARIABLES_MAX + 2 };
 
@@ -9,7 +10,7 @@ export async function* readRecipientsCsv(
   bytes: Uint8Array,
 ): AsyncGenerator<SubmittedRow | RowFault> {
   for await (const row of readCsv(bytes, FORM)) {
-    if ("code" in row) yield row;
+    if (isFault(row)) yield row;
     else {
       const variables = new Map(row.cells);
       for (const name of ["to", "client_reference", ""]) variables.delete(name);

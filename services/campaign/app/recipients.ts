@@ -1,13 +1,8 @@
 /** The rows of a draft: added in steps, each one transaction with its counts. */
+import { createRowFaults, isFault, type RowFault } from "../../shared/core/row-faults.ts";
 import type { Campaign } from "../domain/campaign.ts";
+import { type CheckedRow, checkRow, type SubmittedRow } from "../domain/check-row.ts";
 import { countChanges, totalOf } from "../domain/progress.ts";
-import {
-  type CheckedRow,
-  checkRow,
-  isFault,
-  type RowFault,
-  type SubmittedRow,
-} from "../domain/recipient-row.ts";
 import type { Row } from "../domain/row.ts";
 import { inDraft } from "./campaigns.ts";
 import type { CampaignStore, RowFilter, Scope } from "./ports.ts";
@@ -20,7 +15,6 @@ export type Import = {
   readonly faults: readonly RowFault[];
 };
 
-const FAULTS_MAX = 100;
 /** Rows of one transaction. */
 const STEP = 1000;
 
@@ -65,28 +59,24 @@ export function createRecipients(parts: {
       id: string,
       rows: AsyncIterable<SubmittedRow | RowFault> | Iterable<SubmittedRow | RowFault>,
     ): Promise<Import> {
-      const counts = { taken: 0, rejected: 0, duplicates: 0 };
-      const faults: RowFault[] = [];
-      const reject = (fault: RowFault) => {
-        counts.rejected += 1;
-        if (faults.length < FAULTS_MAX) faults.push(fault);
-      };
+      const counts = { taken: 0, duplicates: 0 };
+      const faults = createRowFaults();
       let step: CheckedRow[] = [];
       const flush = async () => {
         const { taken, excess } = await addStep(scope, id, step);
         counts.taken += taken;
         counts.duplicates += step.length - taken - excess.length;
-        for (const { line } of excess) reject(tooMany(line, rowsMax));
+        for (const { line } of excess) faults.add(tooMany(line, rowsMax));
         step = [];
       };
       for await (const row of rows) {
-        const checked = "code" in row ? row : checkRow(row);
-        if (isFault(checked)) reject(checked);
+        const checked = isFault(row) ? row : checkRow(row);
+        if (isFault(checked)) faults.add(checked);
         else if (step.push(checked) === STEP) await flush();
       }
       // Also without rows: the campaign must exist and be a draft.
       await flush();
-      return { ...counts, faults };
+      return { ...counts, ...faults.result() };
     },
 
     async list(

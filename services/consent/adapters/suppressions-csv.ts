@@ -1,14 +1,15 @@
+import { isFault, type RowFault } from "../../shared/core/row-faults.ts";
 import { readCsv } from "../../shared/io/csv.ts";
-import type { SubmittedSuppression, SuppressionFault } from "../app/suppressions.ts";
+import type { SubmittedSuppression } from "../app/suppressions.ts";
 
 const FORM = { required: "number", known: ["sender", "reason"], columnsMax: 64 };
 
 /** The rows of a file; columns without a meaning are ignored. Throws `validation_error` for a wrong file. */
 export async function* readSuppressionsCsv(
   bytes: Uint8Array,
-): AsyncGenerator<SubmittedSuppression | SuppressionFault> {
+): AsyncGenerator<SubmittedSuppression | RowFault> {
   for await (const row of readCsv(bytes, FORM)) {
-    if ("code" in row) yield row;
+    if (isFault(row)) yield row;
     else {
       const cell = (name: string) => row.cells.get(name)?.trim() ?? "";
       const { line } = row;

@@ -3,6 +3,7 @@ import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { RECIPIENT_CHARS_MAX } from "../../shared/core/limits.ts";
 import { normaliseNumber } from "../../shared/core/phone.ts";
+import { createRowFaults, isFault, type RowFault } from "../../shared/core/row-faults.ts";
 import { type Consent, type SuppressionSource, suppressionFault } from "../domain/suppression.ts";
 import type { ConsentInvalidation, ConsentStore, SuppressionFilter } from "./ports.ts";
 
@@ -14,19 +15,10 @@ export type SubmittedSuppression = {
   readonly reason: string;
 };
 
-/** Why a suppression is refused. */
-export type SuppressionFault = {
-  readonly line: number;
-  readonly field: string;
-  readonly code: string;
-  readonly message: string;
-};
-
 export type Suppressions = ReturnType<typeof createSuppressions>;
 
 /** The largest snapshot; for a tenant with more, messaging calls `CheckSuppressions`. */
 const TABLE_MAX = 100_000;
-const FAULTS_MAX = 100;
 const STEP = 500;
 
 export function createSuppressions(parts: {
@@ -42,10 +34,10 @@ export function createSuppressions(parts: {
     async add(
       tenantId: string,
       source: SuppressionSource,
-      rows: AsyncIterable<SubmittedSuppression | SuppressionFault>,
+      rows: AsyncIterable<SubmittedSuppression | RowFault>,
     ) {
-      const counts = { added: 0, unchanged: 0, rejected: 0 };
-      const faults: SuppressionFault[] = [];
+      const counts = { added: 0, unchanged: 0 };
+      const faults = createRowFaults();
       let step: Consent[] = [];
       const flush = async () => {
         if (step.length === 0) return;
@@ -55,15 +47,13 @@ export function createSuppressions(parts: {
         step = [];
       };
       for await (const row of rows) {
-        const checked = "code" in row ? row : check(tenantId, source, row, clock.now());
-        if ("code" in checked) {
-          counts.rejected += 1;
-          if (faults.length < FAULTS_MAX) faults.push(checked);
-        } else if (step.push(checked) === STEP) await flush();
+        const checked = isFault(row) ? row : check(tenantId, source, row, clock.now());
+        if (isFault(checked)) faults.add(checked);
+        else if (step.push(checked) === STEP) await flush();
       }
       await flush();
       if (counts.added > 0) invalidation.changed(tenantId);
-      return { ...counts, faults };
+      return { ...counts, ...faults.result() };
     },
 
     /** Errors: `not_found`. */
@@ -104,7 +94,7 @@ function check(
   source: SuppressionSource,
   row: SubmittedSuppression,
   nowMs: number,
-): Consent | SuppressionFault {
+): Consent | RowFault {
   const { line, number, sender, reason } = row;
   const e164 = number.length > RECIPIENT_CHARS_MAX ? undefined : normaliseNumber(number.trim());
   if (e164 === undefined) {

@@ -6,6 +6,7 @@
 import { Readable } from "node:stream";
 import { parse } from "csv-parse";
 import { AppError } from "../core/errors.ts";
+import type { RowFault } from "../core/row-faults.ts";
 
 const DELIMITERS = [",", ";", "\t"] as const;
 /** One field is at most a value of 1,000 characters; a quote that never ends is found soon. */
@@ -16,14 +17,6 @@ type Parsed = { readonly record: string[]; readonly info: { readonly lines: numb
 
 /** The cells of a line by the names of the header row, in the header's order. */
 export type CsvRow = { readonly line: number; readonly cells: ReadonlyMap<string, string> };
-
-/** A line that is no row. */
-export type CsvFault = {
-  readonly line: number;
-  readonly field: string;
-  readonly code: string;
-  readonly message: string;
-};
 
 /** What a file must look like. */
 export type CsvForm = {
@@ -38,7 +31,7 @@ export type CsvForm = {
 export async function* readCsv(
   bytes: Uint8Array,
   form: CsvForm,
-): AsyncGenerator<CsvRow | CsvFault> {
+): AsyncGenerator<CsvRow | RowFault> {
   const text = decode(bytes);
   const parser = parse({
     bom: true,
@@ -101,7 +94,7 @@ function toRow(
   record: readonly string[],
   line: number,
   names: readonly string[],
-): CsvRow | CsvFault {
+): CsvRow | RowFault {
   if (record.length !== names.length) {
     const message = `The line has ${record.length} columns, the header ${names.length}.`;
     return { line, field: "", code: "wrong_column_count", message };

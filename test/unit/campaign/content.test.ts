@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { type Campaign, createCampaign } from "../../../services/campaign/domain/campaign.ts";
+import { checkRow } from "../../../services/campaign/domain/check-row.ts";
 import { contentFaults } from "../../../services/campaign/domain/content.ts";
 import {
   budgetLeft,
@@ -8,8 +9,8 @@ import {
   queueAheadMax,
 } from "../../../services/campaign/domain/pacing.ts";
 import { EMPTY_PROGRESS } from "../../../services/campaign/domain/progress.ts";
-import { checkRow, isFault } from "../../../services/campaign/domain/recipient-row.ts";
 import { expandTemplate, parseTemplate } from "../../../services/campaign/domain/template.ts";
+import { isFault } from "../../../services/shared/core/row-faults.ts";
 
 const CONTENT = {
   ...{ name: "Spring", from: "Acme", body: "Hello", sendAtMs: undefined },

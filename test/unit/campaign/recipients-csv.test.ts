@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { readRecipientsCsv } from "../../../services/campaign/adapters/recipients-csv.ts";
-import { checkRow, isFault } from "../../../services/campaign/domain/recipient-row.ts";
+import { checkRow } from "../../../services/campaign/domain/check-row.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
+import { isFault } from "../../../services/shared/core/row-faults.ts";
 
 const NUMBER = "08031234567";
 

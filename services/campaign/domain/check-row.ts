@@ -1,6 +1,7 @@
-/** Checks one submitted row; what passes becomes a row of the campaign. */
+/** Checks one submitted row of a campaign: its number, reference and variables. */
 import { RECIPIENT_CHARS_MAX } from "../../shared/core/limits.ts";
 import { parseRecipient } from "../../shared/core/phone.ts";
+import type { RowFault } from "../../shared/core/row-faults.ts";
 import { NAME_CHARS_MAX } from "./template.ts";
 
 /** A row as its customer wrote it. `line`: of a file the line, where the header is 1; of a list the index. */
@@ -9,14 +10,6 @@ export type SubmittedRow = {
   readonly to: string;
   readonly variables: Readonly<Record<string, string>>;
   readonly clientReference: string | undefined;
-};
-
-/** Why a row is not taken. */
-export type RowFault = {
-  readonly line: number;
-  readonly field: string;
-  readonly code: string;
-  readonly message: string;
 };
 
 /** A row that passes its checks. */
@@ -75,9 +68,4 @@ export function checkRow(row: SubmittedRow): CheckedRow | RowFault {
     }
   }
   return { line, to: parsed.e164, variables, clientReference };
-}
-
-/** True for a fault of `checkRow`. */
-export function isFault(checked: CheckedRow | RowFault): checked is RowFault {
-  return "code" in checked;
 }
