@@ -220,13 +220,18 @@ function handle(
   operation: Operation,
   match: PathMatch,
 ): Promise<OperationResponse> {
-  const { requestId, caller, query, bodyBytes, span } = context.state as Required<RequestState>;
+  const { requestId, caller, query, bodyBytes, span, address } =
+    context.state as Required<RequestState>;
   const { headers } = context.req;
   const traceparent = span?.traceparent ?? callerTrace(headers);
   const idempotencyKey = headers["idempotency-key"] as string | undefined;
   const { params } = match;
   const forms = { isCsv: isCsv(context.req), wantsCsv: wantsCsv(headers.accept) };
-  return runInCall({ requestId, tenantId: caller.tenantId, traceparent }, () =>
+  const call = { requestId, tenantId: caller.tenantId, traceparent };
+  // For the audit trails of services; a read leaves no entry.
+  const actorName = `api_key:${caller.keyId}`;
+  const actor = context.method === "GET" ? {} : { actorName, actorAddress: address };
+  return runInCall({ ...call, ...actor }, () =>
     operation.handle({ caller, requestId, params, query, bodyBytes, idempotencyKey, ...forms }),
   );
 }

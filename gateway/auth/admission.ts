@@ -29,6 +29,7 @@ export async function identify(parts: AdmissionParts, context: Context): Promise
   parts.connections.trust(socket);
   const forwardedFor = headers["x-forwarded-for"] as string | undefined;
   const address = callerAddress(socket.remoteAddress ?? "", forwardedFor, parts.isTrustedProxy);
+  (context.state as RequestState).address = address;
   if (!caller.allowsAddress(address)) {
     throw new AppError("ip_not_allowed", "The API key may not be used from this IP address.");
   }

@@ -28,4 +28,6 @@ export type RequestState = {
   isCountedIn: boolean;
   /** Set once the caller is known. */
   caller?: Caller;
+  /** The caller's network address, set with it. */
+  address?: string;
 };

@@ -1,9 +1,10 @@
-import { DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
+import { AUDIT_SETTINGS, DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
 import { type Config, durationMs, readConfig, type Schema, whole } from "../shared/io/config.ts";
 
 /** Settings of messaging; durations in milliseconds. */
 export const MESSAGING_SETTINGS = {
   ...DATABASE_SETTINGS,
+  ...AUDIT_SETTINGS,
   ...EVENT_SETTINGS,
   /** From `sent` to `expired`: 72 hours. */
   RECEIPT_WAIT_MS: durationMs(259_200_000),

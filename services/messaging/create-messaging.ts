@@ -1,5 +1,6 @@
 import type { Clock } from "../shared/core/clock.ts";
 import type { Logger } from "../shared/core/logger.ts";
+import { type AuditLog, createAuditLog } from "../shared/io/audit-log.ts";
 import type { Mongo } from "../shared/io/mongo.ts";
 import type { Outbox } from "../shared/io/outbox.ts";
 import { createEventOutbox } from "./adapters/events.ts";
@@ -57,7 +58,8 @@ export type MessagingParts = {
 /** The composition root: connects the use cases to their stores, clients and encoders. */
 export function createMessaging(parts: MessagingParts): OpenMessaging {
   const { outbox, services, config, clock, log, inflight } = parts;
-  const { store, sends, queue, lists, openSnapshot } = openStores(parts);
+  const audit = createAuditLog(parts.mongo.db, config.AUDIT_KEEP_MS);
+  const { store, sends, queue, lists, openSnapshot } = openStores(parts, audit);
 
   const timeouts = readTimeouts(config);
   const encoder = responseEncoder;
@@ -92,6 +94,7 @@ export function createMessaging(parts: MessagingParts): OpenMessaging {
   return {
     sendService,
     idempotency,
+    audit,
     limits,
     claimer: createClaimer({ store: queue, pending, clock }),
     carriers: createCarrierReports({
@@ -128,9 +131,9 @@ export function createMessaging(parts: MessagingParts): OpenMessaging {
   };
 }
 
-function openStores({ mongo: { client, db }, outbox }: MessagingParts) {
+function openStores({ mongo: { client, db }, outbox }: MessagingParts, audit: AuditLog) {
   return {
-    store: createMessageStore(client, db, createEventOutbox(outbox)),
+    store: createMessageStore(client, db, createEventOutbox(outbox), audit),
     sends: createSendStore(client, db),
     queue: createQueueStore(db),
     lists: createMessageLists(db),

@@ -1,10 +1,11 @@
-import { DATABASE_SETTINGS } from "../shared/io/base-config.ts";
+import { AUDIT_SETTINGS, DATABASE_SETTINGS } from "../shared/io/base-config.ts";
 import { type Config, readBy, readConfig, text, timerMs } from "../shared/io/config.ts";
 import { createSecretBox } from "../shared/io/encryption.ts";
 
 /** The settings of the routing service. */
 export const ROUTING_SETTINGS = {
   ...DATABASE_SETTINGS,
+  ...AUDIT_SETTINGS,
   NATS_URL: text(),
   /** Encryption keys of stored connector secrets: `id:base64,…`; the first one encrypts. */
   ENCRYPTION_KEYS: readBy(createSecretBox),

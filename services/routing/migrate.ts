@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import { AUDIT } from "../shared/io/audit-log.ts";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
 import { TEST_CONNECTOR_ID } from "./domain/connector.ts";
 import type { ConnectorDocument } from "./store/documents.ts";
@@ -49,7 +50,7 @@ const SHAPES: readonly CollectionShape[] = [
     name: "price_versions",
     indexes: [{ key: { route_id: 1, version: -1 }, name: "route_version", unique: true }],
   },
-  { name: "audit", indexes: [{ key: { subject: 1, _id: -1 }, name: "subject" }] },
+  AUDIT,
   { name: "counters", indexes: [] },
   {
     name: "bind_health",

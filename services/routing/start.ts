@@ -1,6 +1,7 @@
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import { steadyClock } from "../shared/core/clock.ts";
 import { startLoop } from "../shared/flow/periodic.ts";
+import { createAuditLog } from "../shared/io/audit-log.ts";
 import { createSecretBox } from "../shared/io/encryption.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
@@ -34,7 +35,8 @@ export const start: StartService = async ({ env, log, clock, lifecycle, serve })
   lifecycle.onClose("routing NATS", () => nats.close());
 
   const notifier = createRouteTableNotifier(nats.connection);
-  const store = createRoutingStore({ client: mongo.client, db: mongo.db, box });
+  const audit = createAuditLog(mongo.db, config.AUDIT_KEEP_MS);
+  const store = createRoutingStore({ client: mongo.client, db: mongo.db, box, audit });
   const table = createTableReader(store);
   const service = createRoutingService({ store, clock, notifier });
   const health = createHealthService({
@@ -55,5 +57,7 @@ export const start: StartService = async ({ env, log, clock, lifecycle, serve })
     },
   });
   lifecycle.onClose("connector health", () => evaluation.close());
-  serve((router) => router.service(RoutingService, createRoutingRpc({ service, health, table })));
+  serve((router) =>
+    router.service(RoutingService, createRoutingRpc({ service, health, table, audit })),
+  );
 };

@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import { AUDIT } from "../shared/io/audit-log.ts";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
 import { migrateOutbox } from "../shared/io/outbox.ts";
 
@@ -21,6 +22,6 @@ const SHAPES: readonly CollectionShape[] = [
 
 /** Creates or updates collections, indexes and validators. Idempotent. */
 export async function migrate(db: Db): Promise<void> {
-  await shapeCollections(db, SHAPES);
+  await shapeCollections(db, [...SHAPES, AUDIT]);
   await migrateOutbox(db);
 }

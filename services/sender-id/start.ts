@@ -1,4 +1,5 @@
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
+import { createAuditLog } from "../shared/io/audit-log.ts";
 import { type Config, readConfig } from "../shared/io/config.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
@@ -45,13 +46,15 @@ export async function start(context: ServiceContext): Promise<void> {
   registerMetrics(context.metrics, outbox);
 
   const tenants = createTenantDirectory(context.client(TenantService));
+  const audit = createAuditLog(mongo.db, config.AUDIT_KEEP_MS);
   const store = createSenderIdStore({
     client: mongo.client,
     db: mongo.db,
     outbox,
+    audit,
     encodeEvent: toSenderIdEvent,
   });
-  context.serve(
-    senderIdRoutes(createSenderIdService(store, createSenderIdInvalidation(nats), tenants, clock)),
-  );
+  const invalidation = createSenderIdInvalidation(nats);
+  const service = createSenderIdService(store, invalidation, tenants, clock);
+  context.serve(senderIdRoutes(service, audit));
 }

@@ -60,26 +60,29 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
   [OPERATOR]: {
     "sms.v1.TenantService": [
       ...["CreateTenant", "GetTenant", "ListTenants", "UpdateTenant"],
-      ...["CreateApiKey", "ListApiKeys", "RevokeApiKey"],
+      ...["CreateApiKey", "ListApiKeys", "RevokeApiKey", "ListAuditRecords"],
     ],
-    "sms.v1.SenderIdService": ["CreateSenderId", "ListSenderIds", "ReviewSenderId"],
+    "sms.v1.SenderIdService": [
+      ...["CreateSenderId", "ListSenderIds", "ReviewSenderId", "ListAuditRecords"],
+    ],
     "sms.v1.WalletService": [
       ...["CreateWallet", "GetWallet", "GetReservation", "FundWallet", "AdjustWallet"],
       ...["UpdateWallet", "ListEntries", "ListAuditEntries", "CheckWallets", "StreamSettlements"],
-      ...["StreamReservations", "ListDeadLetters", "ReplayDeadLetters"],
+      ...["StreamReservations", "ListDeadLetters", "ReplayDeadLetters", "ListAuditRecords"],
     ],
     "sms.v1.RoutingService": [
       ...["CreateConnector", "UpdateConnector", "ListConnectors", "RemoveConnector"],
       ...["CreateRoute", "UpdateRoute", "RemoveRoute", "ListRoutes", "ImportPrices", "Explain"],
+      "ListAuditRecords",
     ],
     "sms.v1.MessagingService": [
       ...["GetMessage", "ListMessages", "CancelMessage", "CancelCampaign", "StreamCharges"],
-      ...["CheckMessages", "GetQueueStats"],
+      ...["CheckMessages", "GetQueueStats", "SendMessages", "ListAuditRecords"],
     ],
     "sms.v1.WebhookService": [
       ...["CreateEndpoint", "GetEndpoint", "ListEndpoints", "UpdateEndpoint", "DeleteEndpoint"],
       ...["RotateSecret", "ListDeliveries", "ResendDelivery", "RecoverDeliveries"],
-      ...["SendTestEvent", "ListDeadLetters", "ReplayDeadLetters"],
+      ...["SendTestEvent", "ListDeadLetters", "ReplayDeadLetters", "ListAuditRecords"],
     ],
     "sms.v1.CampaignService": [
       ...["GetCampaign", "ListCampaigns", "ListRecipients", "FindRecipients", "PauseCampaign"],

@@ -7,12 +7,15 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { AppError } from "../shared/core/errors.ts";
 import { ConfigError } from "../shared/io/config.ts";
 import { setProcessDefaults } from "../shared/io/process-defaults.ts";
+import { runAsActor } from "../shared/rpc/call-context.ts";
 import { toAppError } from "../shared/rpc/error-status.ts";
+import { localActor } from "./calls/actor.ts";
 import { type Clients, openClients } from "./calls/clients.ts";
 import { parseArguments } from "./cli/arguments.ts";
 import { type Command, type Commands, wordsMax } from "./cli/command.ts";
 import { createOptions } from "./cli/options.ts";
 import { createOutput, failure } from "./cli/output.ts";
+import { AUDIT_COMMAND } from "./commands/audit.ts";
 import { CAMPAIGN_COMMANDS } from "./commands/campaign.ts";
 import { CHECK_COMMAND } from "./commands/check.ts";
 import { CONNECTOR_COMMANDS } from "./commands/connector.ts";
@@ -45,6 +48,12 @@ const NOUNS: Readonly<Record<string, Commands>> = {
   webhook: WEBHOOK_COMMANDS,
   dead: DEAD_COMMANDS,
 };
+
+/** Commands of one word. */
+const SINGLE: Commands = { audit: AUDIT_COMMAND, check: CHECK_COMMAND };
+
+/** Options of every command. `--actor` names the person for the audit trail. */
+const GLOBAL: ReadonlySet<string> = new Set(["json", "actor"]);
 
 /** The exit code of shells for a command that Ctrl-C ended: 128 plus the number of SIGINT. */
 const INTERRUPTED = 130;
@@ -79,7 +88,8 @@ async function main(argv: readonly string[]): Promise<number> {
     const output = createOutput(options.isSet("json"), process.stdout, process.stderr);
     clients = openClients(process.env);
     abortOnSignals(command, ended);
-    const code = await command.run({ clients, options, output, signal: ended.signal });
+    const context = { clients, options, output, signal: ended.signal };
+    const code = await runAsActor(localActor(options), () => command.run(context));
     return ended.signal.aborted ? INTERRUPTED : (code ?? 0);
   } catch (thrown) {
     if (ended.signal.aborted && isInterruption(thrown)) return INTERRUPTED;
@@ -119,7 +129,7 @@ function isInterruption(thrown: unknown): boolean {
 
 function findCommand(words: readonly string[]): Command | undefined {
   const [noun = "", verb = ""] = words;
-  if (noun === "check") return CHECK_COMMAND;
+  if (Object.hasOwn(SINGLE, noun)) return SINGLE[noun];
   const commands = NOUNS[noun];
   return commands !== undefined && Object.hasOwn(commands, verb) ? commands[verb] : undefined;
 }
@@ -127,7 +137,7 @@ function findCommand(words: readonly string[]): Command | undefined {
 /** Lists the verbs of a known noun, or all nouns. */
 function unknownCommand([noun = "", verb = ""]: readonly string[]): AppError {
   const commands = NOUNS[noun];
-  const known = Object.keys(commands ?? { ...NOUNS, check: CHECK_COMMAND }).join(", ");
+  const known = Object.keys(commands ?? { ...NOUNS, ...SINGLE }).join(", ");
   const named = commands === undefined ? noun : `${noun} ${verb}`.trimEnd();
   const what = named === "" ? "A command is needed" : `There is no command "${named}"`;
   return new AppError("validation_error", `${what}; there are: ${known}.`);
@@ -136,7 +146,7 @@ function unknownCommand([noun = "", verb = ""]: readonly string[]): AppError {
 /** Rejects misspelt options: the usage line lists the valid ones. */
 function rejectUnknownOptions(command: Command, names: Iterable<string>): void {
   const known = new Set([...command.usage.matchAll(/--([a-z-]+)/g)].map((match) => match[1]));
-  for (const name of [...names].filter((given) => given !== "json" && !known.has(given))) {
+  for (const name of [...names].filter((given) => !GLOBAL.has(given) && !known.has(given))) {
     throw new AppError("validation_error", `There is no option --${name}: smsctl ${command.usage}`);
   }
 }
@@ -150,10 +160,10 @@ function rejectSurplusWords(command: Command, words: readonly string[]): void {
 
 function usage(noun: string | undefined): string {
   const shown = noun !== undefined && NOUNS[noun] !== undefined ? { [noun]: NOUNS[noun] } : NOUNS;
-  const lines = Object.values(shown).flatMap((commands) =>
+  const lines = Object.values({ ...shown, SINGLE }).flatMap((commands) =>
     Object.values(commands).map((command) => `  smsctl ${command.usage}`),
   );
-  return `usage (--json for one JSON value):\n${lines.join("\n")}\n  smsctl ${CHECK_COMMAND.usage}\n`;
+  return `usage (--json for one JSON value):\n${lines.join("\n")}\n`;
 }
 
 /** Local failures, such as a missing file, keep their own text. */

@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import { AUDIT } from "../shared/io/audit-log.ts";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
 
 const SHAPES: readonly CollectionShape[] = [
@@ -36,5 +37,5 @@ const SHAPES: readonly CollectionShape[] = [
 
 /** Creates or updates collections, indexes and validators. Idempotent. */
 export function migrate(db: Db): Promise<void> {
-  return shapeCollections(db, SHAPES);
+  return shapeCollections(db, [...SHAPES, AUDIT]);
 }

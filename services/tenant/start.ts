@@ -1,3 +1,4 @@
+import { createAuditLog } from "../shared/io/audit-log.ts";
 import { type Config, readConfig } from "../shared/io/config.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
@@ -36,10 +37,11 @@ export async function start(context: ServiceContext): Promise<void> {
   });
   lifecycle.onClose("tenant cache invalidation", () => nats.close());
 
+  const audit = createAuditLog(mongo.db, config.AUDIT_KEEP_MS);
   const service = createTenantService(
-    createTenantStore(mongo.db),
+    createTenantStore(mongo.client, mongo.db, audit),
     createTenantInvalidation(nats),
     clock,
   );
-  context.serve(tenantRoutes(service));
+  context.serve(tenantRoutes(service, audit));
 }

@@ -1,4 +1,4 @@
-import { DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
+import { AUDIT_SETTINGS, DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
 import {
   type Config,
   durationMs,
@@ -11,6 +11,7 @@ import {
 /** The settings of the wallet service. */
 export const WALLET_SETTINGS = {
   ...DATABASE_SETTINGS,
+  ...AUDIT_SETTINGS,
   ...EVENT_SETTINGS,
   /**
    * Age at which the sweeper asks messaging about an open reservation. Any age is safe: messaging writes a

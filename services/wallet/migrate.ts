@@ -1,4 +1,5 @@
 import type { Db, Document } from "mongodb";
+import { AUDIT } from "../shared/io/audit-log.ts";
 import { DEAD_LETTERS } from "../shared/io/dead-letters.ts";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
 import { migrateOutbox } from "../shared/io/outbox.ts";
@@ -122,22 +123,10 @@ const SHAPES: readonly CollectionShape[] = [
     // Double entry: the sum over all accounts is zero.
     condition: { $eq: [0, { $add: ACCOUNTS.map((account) => `$totals.${account}`) }] },
   },
-  {
-    name: "audit",
-    indexes: [{ key: { tenant_id: 1, _id: -1 }, name: "tenant" }],
-    validator: closed({
-      _id: text,
-      tenant_id: text,
-      action: text,
-      actor: closed({ name: text, address: text }),
-      detail: text,
-      created_at: date,
-    }),
-  },
 ];
 
 /** Creates or updates collections, indexes and validators. Idempotent. */
 export async function migrate(db: Db): Promise<void> {
-  await shapeCollections(db, [...SHAPES, DEAD_LETTERS]);
+  await shapeCollections(db, [...SHAPES, AUDIT, DEAD_LETTERS]);
   await migrateOutbox(db);
 }

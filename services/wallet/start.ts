@@ -1,6 +1,7 @@
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { startLoop } from "../shared/flow/periodic.ts";
+import { createAuditLog } from "../shared/io/audit-log.ts";
 import { startConsumer } from "../shared/io/consumer.ts";
 import { createDeadLetters } from "../shared/io/dead-letters.ts";
 import { openMongo } from "../shared/io/mongo.ts";
@@ -53,29 +54,21 @@ export const start: StartService = async (context) => {
     outbox,
     encodeEvent: toStreamItem,
     graceMs: config.SETTLEMENT_GRACE_MS,
+    auditKeepMs: config.AUDIT_KEEP_MS,
     contention,
   });
   const metrics = createWalletMetrics(context.metrics);
-  const queue = createCommandQueue({
-    store,
-    clock,
-    batchMax: config.WALLET_BATCH_MAX,
-    queueMax: config.WALLET_QUEUE_MAX,
-    totalMax: config.WALLET_TOTAL_MAX,
-    transactionsMax: config.WALLET_FLUSHES_MAX,
-    walletsMax: config.WALLET_GROUP_MAX,
-    contention,
-    metrics,
-  });
+  const queue = createCommandQueue({ ...queueBounds(config), store, clock, contention, metrics });
   lifecycle.onClose("wallet queue", () => queue.close());
   const settleMessages = createSettleMessages({ store, queue, metrics });
   const checkWallets = createCheckWallets(() => openLedgerSnapshot(mongo.client, mongo.db));
   const wallets = createWallets({ store, queue, clock });
   const handle = createSettleHandler({ settleMessages, log });
   const deadLetters = createDeadLetters(mongo.db, handle);
+  const audit = createAuditLog(mongo.db, config.AUDIT_KEEP_MS);
   const graceMs = config.SETTLEMENT_GRACE_MS;
-  const parts = { wallets, settleMessages, checkWallets, store, clock, log, deadLetters, graceMs };
-  const rpc = createWalletRpc(parts);
+  const useCases = { wallets, settleMessages, checkWallets, store, deadLetters, audit };
+  const rpc = createWalletRpc({ ...useCases, clock, log, graceMs });
   context.serve((router) => void router.service(WalletService, rpc));
 
   const consumer = startConsumer({
@@ -107,6 +100,16 @@ export const start: StartService = async (context) => {
   });
   lifecycle.onClose("wallet self-check", () => selfCheck.close());
 };
+
+function queueBounds(config: WalletConfig) {
+  return {
+    batchMax: config.WALLET_BATCH_MAX,
+    queueMax: config.WALLET_QUEUE_MAX,
+    totalMax: config.WALLET_TOTAL_MAX,
+    transactionsMax: config.WALLET_FLUSHES_MAX,
+    walletsMax: config.WALLET_GROUP_MAX,
+  };
+}
 
 /** Opens the database and the event stream. Readiness depends on both. */
 async function openServers({ log, lifecycle }: ServiceContext, config: WalletConfig) {

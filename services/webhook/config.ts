@@ -1,5 +1,5 @@
 import { Resolver } from "node:dns";
-import { DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
+import { AUDIT_SETTINGS, DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
 import {
   type Config,
   ConfigError,
@@ -20,6 +20,7 @@ import { type Network, parseNetwork } from "./domain/address-rules.ts";
 /** Settings of the webhook service; durations in milliseconds. */
 export const WEBHOOK_SETTINGS = {
   ...DATABASE_SETTINGS,
+  ...AUDIT_SETTINGS,
   ...EVENT_SETTINGS,
   ENCRYPTION_KEYS: readBy(createSecretBox),
   /** How long an idempotency key is kept; the same setting as messaging's. */

@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import { AUDIT } from "../shared/io/audit-log.ts";
 import { DEAD_LETTERS } from "../shared/io/dead-letters.ts";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
 import { IS_PENDING, QUEUE_INDEX } from "./store/queue.ts";
@@ -78,5 +79,12 @@ const IDEMPOTENCY_LOCKS: CollectionShape = {
 
 /** Creates or updates collections, indexes and validators. Idempotent. */
 export async function migrate(db: Db): Promise<void> {
-  await shapeCollections(db, [ENDPOINTS, DELIVERIES, IDEMPOTENCY, IDEMPOTENCY_LOCKS, DEAD_LETTERS]);
+  await shapeCollections(db, [
+    ENDPOINTS,
+    DELIVERIES,
+    IDEMPOTENCY,
+    IDEMPOTENCY_LOCKS,
+    DEAD_LETTERS,
+    AUDIT,
+  ]);
 }

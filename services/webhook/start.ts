@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { ClientSession } from "mongodb";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
+import { createAuditLog } from "../shared/io/audit-log.ts";
 import { startConsumer } from "../shared/io/consumer.ts";
 import { createDeadLetters } from "../shared/io/dead-letters.ts";
 import { createSecretBox } from "../shared/io/encryption.ts";
@@ -57,7 +58,8 @@ export const start: StartService = async (context) => {
   const webhookMetrics = createWebhookMetrics(metrics);
   const mongo = await openDatabase(context, config);
   const nats = await openStream(context, config);
-  const endpoints = createEndpoints(mongo.db);
+  const audit = createAuditLog(mongo.db, config.AUDIT_KEEP_MS);
+  const endpoints = createEndpoints(mongo.client, mongo.db, audit);
   const queue = createDeliveryQueue(mongo.db, {
     retentionMs,
     owner: leaseOwner(config, context.env),
@@ -108,6 +110,7 @@ export const start: StartService = async (context) => {
     endpoints: managingEndpoints,
     deliveries: managingDeliveries,
     deadLetters,
+    audit,
     idempotency: createIdempotency(mongo.client, mongo.db, box, config.IDEMPOTENCY_TTL_MS),
   });
   context.serve((router) => router.service(WebhookService, rpc));

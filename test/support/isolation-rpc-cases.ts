@@ -90,6 +90,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "MessagingService/StreamCharges": list("message", onlyTenant),
   "MessagingService/CheckMessages": list(undefined, onlyTenant),
   "MessagingService/GetQueueStats": internal(OPERATORS),
+  "MessagingService/ListAuditRecords": list(undefined, onlyTenant),
 
   "CampaignService/CreateCampaign": internal(MAKES),
   "CampaignService/GetCampaign": thing(draft),
@@ -174,6 +175,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "WalletService/StreamReservations": internal(OPERATORS),
   "WalletService/ListDeadLetters": internal(OPERATORS),
   "WalletService/ReplayDeadLetters": internal(OPERATORS),
+  "WalletService/ListAuditRecords": list(undefined, onlyTenant),
 
   "SenderIdService/CreateSenderId": internal(MAKES),
   "SenderIdService/ListSenderIds": list("senderId", (tenantId) => ({ tenantId, limit: 50 })),
@@ -186,6 +188,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     idOrName: own.senderId,
     review: 1,
   })),
+  "SenderIdService/ListAuditRecords": list("senderId", onlyTenant),
 
   "TenantService/CreateTenant": internal(OPERATORS),
   "TenantService/GetTenant": internal(OPERATORS),
@@ -197,6 +200,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "TenantService/RevokeApiKey": thing((tenantId, own) => ({ tenantId, keyId: own.apiKey })),
   "TenantService/Authenticate": internal("who has the key is the tenant"),
   "TenantService/AuthenticateMany": internal("who has the key is the tenant"),
+  "TenantService/ListAuditRecords": list("apiKey", onlyTenant),
 
   "RoutingService/CreateConnector": internal(OPERATORS),
   "RoutingService/UpdateConnector": internal(OPERATORS),
@@ -211,6 +215,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "RoutingService/GetRouteTable": internal("messaging prices every tenant's messages by it"),
   "RoutingService/Explain": internal(OPERATORS),
   "RoutingService/ReportConnectorHealth": internal(CARRIERS),
+  "RoutingService/ListAuditRecords": list(undefined, onlyTenant),
 
   "WebhookService/CreateEndpoint": internal(MAKES),
   "WebhookService/GetEndpoint": thing(endpoint),
@@ -246,4 +251,5 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "WebhookService/DeleteEndpoint": thing((tenantId, own) => ({ tenantId, endpointId: own.doomed })),
   "WebhookService/ListDeadLetters": internal(OPERATORS),
   "WebhookService/ReplayDeadLetters": internal(OPERATORS),
+  "WebhookService/ListAuditRecords": list("endpoint", onlyTenant),
 };

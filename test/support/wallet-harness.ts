@@ -45,6 +45,7 @@ export async function openWallet(
     outbox,
     encodeEvent: toStreamItem,
     graceMs: options.graceMs ?? 300_000,
+    auditKeepMs: 3_600_000,
     contention,
   });
   const queue = createCommandQueue({

@@ -1,13 +1,15 @@
 /** `sms.v1.MessagingService`: maps requests to use cases and results to responses, nothing else. */
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
-import type {
-  ClaimMessagesRequest,
+import {
+  type ClaimMessagesRequest,
   MessagingService,
-  SendMessagesRequest,
+  type SendMessagesRequest,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { checkItems, invalidField } from "../../shared/core/limits.ts";
 import type { Logger } from "../../shared/core/logger.ts";
+import { type AuditLog, auditSource } from "../../shared/io/audit-log.ts";
+import { auditHandler } from "../../shared/rpc/audit-handler.ts";
 import type { SendService } from "../app/accept.ts";
 import type { Cancels } from "../app/cancel.ts";
 import type { CarrierReports } from "../app/carrier-reports.ts";
@@ -43,6 +45,7 @@ export type UseCases = {
   readonly claimer: Claimer;
   readonly idempotency: Pick<Idempotency, "find" | "findBeforeRefusal">;
   readonly queries: Queries;
+  readonly audit: AuditLog;
   readonly resolve: (questions: readonly ReservationQuestion[]) => Promise<ReservationAnswer[]>;
 };
 
@@ -83,7 +86,7 @@ type CarrierMethod =
   | "recoverClaims";
 
 function customerMethods(
-  { sendService, cancels, idempotency, queries }: UseCases,
+  { sendService, cancels, idempotency, queries, audit }: UseCases,
   log: Logger,
 ): Pick<Methods, CustomerMethod> {
   async function send(
@@ -150,6 +153,7 @@ function customerMethods(
         key: readKey(wire.idempotencyKey),
         fingerprint: wire.fingerprint,
         isLocked: wire.fenced,
+        source: auditSource(),
       };
       const answer = await cancels.cancel(request, () => context.signal.aborted);
       if (answer.kind === "replay") return replayedCancel(answer.response);
@@ -158,6 +162,10 @@ function customerMethods(
     async cancelCampaign({ tenantId, campaignId, openOnly }) {
       const campaign = readNamedCampaign(campaignId);
       const { cancelled, unchanged } = await cancels.cancelCampaign(tenantId, campaign, openOnly);
+      // No single transaction: after a crash before this entry the messages' histories tell what was cancelled.
+      const after = { cancelled, unchanged };
+      if (cancelled > 0)
+        await audit.write({ tenantId, subject: campaign, before: undefined, after });
       return { cancelled: BigInt(cancelled), unchanged: BigInt(unchanged) };
     },
   };
@@ -205,10 +213,11 @@ function carrierMethods(
 }
 
 function auditMethods(
-  { queries, resolve }: UseCases,
+  { queries, resolve, audit }: UseCases,
   keepMs: number,
 ): Omit<Methods, CustomerMethod | CarrierMethod> {
   return {
+    ...auditHandler(MessagingService, audit),
     async resolveReservations({ reservations }) {
       // A missing reservation gets a permanent tombstone, so each one needs an id.
       const nameless = reservations.findIndex(({ reservationId }) => reservationId === "");

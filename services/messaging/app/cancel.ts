@@ -1,4 +1,5 @@
 /** Cancels one message for its owner, or every cancellable message of a campaign. */
+import type { AuditSource } from "../../shared/core/audit.ts";
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
@@ -17,6 +18,7 @@ export type CancelRequest = {
   readonly fingerprint: Uint8Array;
   /** The caller holds a lock on the key itself. */
   readonly isLocked: boolean;
+  readonly source: AuditSource;
 };
 
 /** Cancels messages. */
@@ -63,6 +65,7 @@ export function createCancels(options: {
         return cancelMessage(message, nowMs);
       },
       toRecord,
+      request.source,
     );
     if (decision === undefined) throw notFound();
     return decision.message;

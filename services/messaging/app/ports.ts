@@ -1,4 +1,5 @@
 /** The ports of the use cases: stores, other services, encoders. */
+import type { AuditChange, AuditSource } from "../../shared/core/audit.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 import type { RouteTable } from "../../shared/routes/route-table.ts";
 import type { Draft } from "../domain/build-messages.ts";
@@ -178,7 +179,12 @@ export type ChangeSet = {
   readonly events: readonly CausedEvent[];
   /** Idempotency records of cancels. */
   readonly records: readonly SendRecord[];
+  /** Audit entries of cancels. */
+  readonly audits?: readonly Audited[];
 };
+
+/** A change that someone asked for, and who did. */
+export type Audited = { readonly change: AuditChange; readonly source: AuditSource };
 
 /** A message whose state ends by time. Only a hint: the transaction that changes it reads it again. */
 export type DueMessage = Pick<

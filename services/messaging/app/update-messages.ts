@@ -5,6 +5,7 @@
  * whole batch is loaded and decided again.
  */
 
+import type { AuditSource } from "../../shared/core/audit.ts";
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError, isUnavailable } from "../../shared/core/errors.ts";
 import { type Batcher, createBatcher } from "../../shared/flow/batcher.ts";
@@ -13,6 +14,7 @@ import { queueOf } from "../domain/queue-transitions.ts";
 import { keyInUse } from "./idempotency.ts";
 import type { QueueNotifications } from "./notify.ts";
 import type {
+  Audited,
   CallTrace,
   CausedEvent,
   ChangeSet,
@@ -29,12 +31,13 @@ export type Changes = {
   /**
    * Decides about a message and stores the result; undefined if there is no such message.
    * `toRecord` adds an idempotency record to the same transaction; throws `conflict` when another request
-   * holds its key.
+   * holds its key. `source` adds an audit entry if the message changes.
    */
   change<D extends Decision>(
     messageId: string,
     decide: Decide<D>,
     toRecord?: (message: Message) => SendRecord,
+    source?: AuditSource,
   ): Promise<D | undefined>;
   close(): Promise<void>;
 };
@@ -43,6 +46,7 @@ type Item = {
   readonly messageId: string;
   readonly decide: Decide;
   readonly toRecord: ((message: Message) => SendRecord) | undefined;
+  readonly source: AuditSource | undefined;
   readonly traceparent: string | undefined;
 };
 
@@ -102,10 +106,13 @@ export function createChanges(options: {
       messageId: string,
       decide: Decide<D>,
       toRecord?: (message: Message) => SendRecord,
+      source?: AuditSource,
     ) {
       const traceparent = options.trace.current();
       // The batcher returns each item's own decision, so the type is the one of `decide`.
-      return (await batcher.add({ messageId, decide, toRecord, traceparent })) as D | undefined;
+      return (await batcher.add({ messageId, decide, toRecord, source, traceparent })) as
+        | D
+        | undefined;
     },
     close: () => batcher.close(),
   };
@@ -115,13 +122,14 @@ type Plan = {
   readonly changes: readonly MessageChange[];
   readonly events: readonly CausedEvent[];
   readonly records: readonly { record: SendRecord; at: number }[];
+  readonly audits: readonly Audited[];
   readonly results: readonly { at: number; result: Decision | undefined | Error }[];
 };
 
-const NOTHING: Plan = { changes: [], events: [], records: [], results: [] };
+const NOTHING: Plan = { changes: [], events: [], records: [], audits: [], results: [] };
 
-function toChangeSet({ changes, events, records }: Plan): ChangeSet {
-  return { changes, events, records: records.map(({ record }) => record) };
+function toChangeSet({ changes, events, records, audits }: Plan): ChangeSet {
+  return { changes, events, audits, records: records.map(({ record }) => record) };
 }
 
 /** Decides every item in order, each on the result of the items before it; synchronous. */
@@ -133,6 +141,7 @@ function decideAll(
   const present = new Map(loaded.map((message) => [message.id, message]));
   const events: CausedEvent[] = [];
   const records: { record: SendRecord; at: number }[] = [];
+  const audits: Audited[] = [];
   const results = open.map(({ item, at }) => {
     const message = present.get(item.messageId);
     if (message === undefined) return { at, result: undefined };
@@ -142,6 +151,11 @@ function decideAll(
       for (const event of decision.events) events.push({ event, traceparent: item.traceparent });
       if (item.toRecord !== undefined) {
         records.push({ record: item.toRecord(decision.message), at });
+      }
+      if (item.source !== undefined && decision.message !== message) {
+        const { id: subject, tenantId } = message;
+        const [before, after] = [{ status: message.status }, { status: decision.message.status }];
+        audits.push({ change: { tenantId, subject, before, after }, source: item.source });
       }
       return { at, result: decision };
     } catch (error) {
@@ -153,7 +167,7 @@ function decideAll(
     const after = present.get(before.id);
     return after === undefined || after === before ? [] : [{ before, after }];
   });
-  return { changes, events, records, results };
+  return { changes, events, records, audits, results };
 }
 
 /** True if a change put the message into a queue that it was not in before. */

@@ -2,6 +2,7 @@ import type { ClientSession, Collection, Db, MongoClient } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
 import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
 import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
+import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
 import type { OutboxTicket } from "../../shared/io/outbox.ts";
@@ -25,7 +26,12 @@ export type EventOutbox = {
 };
 
 /** The messages of one database; their events leave through the outbox. */
-export function createMessageStore(client: MongoClient, db: Db, outbox: EventOutbox): MessageStore {
+export function createMessageStore(
+  client: MongoClient,
+  db: Db,
+  outbox: EventOutbox,
+  audit: Pick<AuditLog, "write">,
+): MessageStore {
   const messages: Collection<MessageDocument> = db.collection("messages");
 
   async function many(
@@ -80,7 +86,7 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: EventOut
               { session, batchSize: BATCH_MAX, promoteLongs: false },
             )
             .toArray();
-          const { changes, events, records } = decide(stored.map(fromDocument));
+          const { changes, events, records, audits = [] } = decide(stored.map(fromDocument));
           recordCount = records.length;
           const byId = new Map(stored.map((document) => [document._id, document]));
           const next = changes.flatMap(({ before, after }) => {
@@ -89,6 +95,7 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: EventOut
           });
           await insertRecords(db, records, nowMs, session);
           await replaceAll(db, "messages", next, session);
+          for (const { change, source } of audits) await audit.write(change, session, source);
           return outbox.write(events, session);
         });
         outbox.publish(ticket);

@@ -1,6 +1,7 @@
 import type { Document } from "mongodb";
 import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
 import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
+import { AUDIT } from "../../shared/io/audit-log.ts";
 import type { CollectionShape } from "../../shared/io/migration.ts";
 import { MESSAGE_MODES } from "../domain/message.ts";
 
@@ -84,4 +85,5 @@ export const COLLECTIONS: readonly CollectionShape[] = [
   SENDS,
   FENCES,
   { name: "carriers", indexes: [] },
+  AUDIT,
 ];

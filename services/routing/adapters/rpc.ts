@@ -1,14 +1,16 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
-import type {
-  ExplainRequest,
+import {
+  type ExplainRequest,
   RoutingService as Rpc,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { checkItems, unknownValue } from "../../shared/core/limits.ts";
 import { parseRecipient } from "../../shared/core/phone.ts";
+import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { explainRoutes } from "../../shared/routes/select-routes.ts";
-import { currentCall } from "../../shared/rpc/call-context.ts";
+import { auditHandler } from "../../shared/rpc/audit-handler.ts";
+import { currentCall, runAsActor } from "../../shared/rpc/call-context.ts";
 import type { HealthService } from "../app/health.ts";
 import type { TableReader } from "../app/load-route-table.ts";
 import type { RoutingService } from "../app/routing.ts";
@@ -32,15 +34,17 @@ export function createRoutingRpc(parts: {
   readonly service: RoutingService;
   readonly health: HealthService;
   readonly table: TableReader;
+  readonly audit: AuditLog;
 }): ServiceImpl<typeof Rpc> {
-  const { service, health, table } = parts;
+  const { service, health, table, audit } = parts;
   return {
+    ...auditHandler(Rpc, audit),
     async createConnector({ connector }) {
-      const created = await service.createConnector(readConnector(connector), actor());
+      const created = await service.createConnector(readConnector(connector));
       return { connector: writeConnector(hideSecrets(created)) };
     },
     async updateConnector({ id, connector, fields }) {
-      const changed = await service.updateConnector(id, readConnector(connector), fields, actor());
+      const changed = await service.updateConnector(id, readConnector(connector), fields);
       return { connector: writeConnector(hideSecrets(changed)) };
     },
     async listConnectors() {
@@ -54,7 +58,7 @@ export function createRoutingRpc(parts: {
       };
     },
     async removeConnector({ id }) {
-      await service.removeConnector(id, actor());
+      await service.removeConnector(id);
       return {};
     },
     async getConnectorSettings({ includeUnreadable }) {
@@ -71,14 +75,16 @@ export function createRoutingRpc(parts: {
       return { route: writeRoute(changed) };
     },
     async removeRoute({ idOrName }) {
-      return { route: writeRoute(await service.removeRoute(idOrName, actor())) };
+      return { route: writeRoute(await service.removeRoute(idOrName)) };
     },
     async listRoutes() {
       return { routes: (await service.listRoutes()).map(writeRoute) };
     },
     async importPrices({ idOrName, csv, dryRun, actor: given }) {
       const by = given === undefined || given.name === "" ? actor() : given.name;
-      const { changes, version, applied } = await service.importPrices(idOrName, csv, dryRun, by);
+      const { changes, version, applied } = await runAsActor(given, () =>
+        service.importPrices(idOrName, csv, dryRun, by),
+      );
       return { changes: changes.map(writePriceChange), version: BigInt(version), applied };
     },
     async getRouteTable({ knownVersion }) {

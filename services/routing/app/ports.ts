@@ -3,14 +3,6 @@ import type { Connector } from "../domain/connector.ts";
 import type { BindHealth, ConnectorHealth } from "../domain/health.ts";
 import type { Route } from "../domain/route.ts";
 
-/** Audit record of a change: who did what to which subject. It never has a secret. */
-export type AuditEntry = {
-  readonly actor: string;
-  readonly action: string;
-  readonly subject: string;
-  readonly details: string;
-};
-
 /** Reads and writes of one change, inside one transaction. */
 export type RoutingChange = {
   /** With `needsSecrets`, unreadable secrets are an error; without it they are left out. */
@@ -39,11 +31,11 @@ export type RoutingStore = {
   /** The version of the route table; increases with every change. */
   readVersion(): Promise<bigint>;
   /**
-   * Runs a change and increases the version in the same transaction. Changes are therefore
+   * Runs a change, increases the version and writes the audit entries in the same transaction. Changes are therefore
    * serialised: the documents that `work` read are still current when it saves. `work` may run more
    * than once.
    */
-  change<T>(audit: AuditEntry, work: (change: RoutingChange) => Promise<T>): Promise<T>;
+  change<T>(work: (change: RoutingChange) => Promise<T>): Promise<T>;
 };
 
 /** A connector's health before and after an evaluation. */

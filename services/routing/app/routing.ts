@@ -20,7 +20,7 @@ import {
   replacePrices,
 } from "../domain/route.ts";
 import { createFieldErrors } from "../domain/validation-errors.ts";
-import type { AuditEntry, RouteTableNotifier, RoutingChange, RoutingStore } from "./ports.ts";
+import type { RouteTableNotifier, RoutingChange, RoutingStore } from "./ports.ts";
 
 /** The use cases on connectors, routes and prices. */
 export type RoutingService = ReturnType<typeof createRoutingService>;
@@ -34,11 +34,8 @@ export function createRoutingService({
   readonly clock: Clock;
   readonly notifier: RouteTableNotifier;
 }) {
-  async function change<T>(
-    audit: AuditEntry,
-    work: (change: RoutingChange) => Promise<T>,
-  ): Promise<T> {
-    const result = await store.change(audit, work);
+  async function change<T>(work: (change: RoutingChange) => Promise<T>): Promise<T> {
+    const result = await store.change(work);
     notifier.notifyChanged();
     return result;
   }
@@ -49,10 +46,9 @@ export function createRoutingService({
     listRoutes: () => store.listRoutes(),
 
     /** Throws `validation_error`, `already_exists`. */
-    createConnector(input: ConnectorInput, actor: string): Promise<Connector> {
+    createConnector(input: ConnectorInput): Promise<Connector> {
       const connector = createConnector(input, clock.now());
-      const audit = entry(actor, "connector.create", connector.id, connector.type);
-      return change(audit, async (tx) => {
+      return change(async (tx) => {
         if ((await tx.findConnector(connector.id, false)) !== undefined) {
           throw new AppError("already_exists", `The connector ${connector.id} exists already.`);
         }
@@ -66,10 +62,8 @@ export function createRoutingService({
       id: string,
       input: ConnectorInput,
       fields: readonly string[],
-      actor: string,
     ): Promise<Connector> {
-      const audit = entry(actor, "connector.update", id, fields.join(","));
-      return change(audit, async (tx) => {
+      return change(async (tx) => {
         const needsSecrets = !replacesSecrets(input, fields) && !needsNoSecrets(fields);
         const connector = found(await tx.findConnector(id, needsSecrets), `connector ${id}`);
         const next = changeConnector(connector, input, fields, clock.now());
@@ -79,8 +73,8 @@ export function createRoutingService({
     },
 
     /** Throws `not_found`, `invalid_state_transition` while a route names it. */
-    removeConnector(id: string, actor: string): Promise<void> {
-      return change(entry(actor, "connector.remove", id, ""), async (tx) => {
+    removeConnector(id: string): Promise<void> {
+      return change(async (tx) => {
         found(await tx.findConnector(id, false), `connector ${id}`);
         checkRemoval(id, await tx.listRouteNames(id));
         await tx.removeConnector(id);
@@ -90,7 +84,7 @@ export function createRoutingService({
     /** Throws `validation_error` (also for an unknown connector), `already_exists`. */
     createRoute(input: RouteInput, actor: string): Promise<Route> {
       const route = createRoute(newId("route"), input, clock.now());
-      return change(entry(actor, "route.create", route.id, route.name), async (tx) => {
+      return change(async (tx) => {
         await requireConnector(tx, route.connectorId);
         await save(tx, route);
         await tx.savePriceVersion(route, actor);
@@ -105,7 +99,7 @@ export function createRoutingService({
       fields: readonly string[],
       actor: string,
     ): Promise<Route> {
-      return change(entry(actor, "route.update", idOrName, fields.join(",")), async (tx) => {
+      return change(async (tx) => {
         const route = found(await tx.findRoute(idOrName), `route ${idOrName}`);
         const next = changeRoute(route, input, fields, clock.now());
         if (fields.includes("connector_id")) await requireConnector(tx, next.connectorId);
@@ -116,8 +110,8 @@ export function createRoutingService({
     },
 
     /** Returns the removed route; keeps the versions of its prices. Throws `not_found`. */
-    removeRoute(idOrName: string, actor: string): Promise<Route> {
-      return change(entry(actor, "route.remove", idOrName, ""), async (tx) => {
+    removeRoute(idOrName: string): Promise<Route> {
+      return change(async (tx) => {
         const route = found(await tx.findRoute(idOrName), `route ${idOrName}`);
         await tx.removeRoute(route.id);
         return route;
@@ -140,8 +134,7 @@ export function createRoutingService({
         const changes = comparePrices(route.prices, prices);
         return { changes, version: route.pricesVersion, applied: false };
       }
-      const audit = entry(actor, "route.import_prices", idOrName, `${prices.length} prices`);
-      return change(audit, async (tx) => {
+      return change(async (tx) => {
         const route = found(await tx.findRoute(idOrName), `route ${idOrName}`);
         const changes = comparePrices(route.prices, prices);
         const next = replacePrices(route, prices, clock.now());
@@ -163,10 +156,6 @@ function replacesSecrets({ smpp, http }: ConnectorInput, fields: readonly string
   if (!http?.receiptSecret || !fields.includes("http.receipt_secret")) return false;
   const headers = Object.values(http.headers ?? {});
   return fields.includes("http.headers") && !headers.includes(HIDDEN_HEADER_VALUE);
-}
-
-function entry(actor: string, action: string, subject: string, details: string): AuditEntry {
-  return { actor, action, subject, details };
 }
 
 function found<T>(thing: T | undefined, what: string): T {

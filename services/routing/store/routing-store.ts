@@ -1,10 +1,13 @@
 import type { ClientSession, Collection, Db, Long, MongoClient } from "mongodb";
+import type { AuditChange } from "../../shared/core/audit.ts";
 import { AppError } from "../../shared/core/errors.ts";
-import { newId } from "../../shared/core/ids.ts";
+import { formatAmount } from "../../shared/core/money.ts";
+import type { AuditLog } from "../../shared/io/audit-log.ts";
 import type { SecretBox } from "../../shared/io/encryption.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
-import type { AuditEntry, RoutingChange, RoutingStore } from "../app/ports.ts";
+import type { RoutingChange, RoutingStore } from "../app/ports.ts";
+import type { Route } from "../domain/route.ts";
 import {
   type ConnectorDocument,
   fromConnectorDocument,
@@ -20,7 +23,6 @@ type Collections = {
   readonly connectors: Collection<ConnectorDocument>;
   readonly routes: Collection<RouteDocument>;
   readonly priceVersions: Collection<{ _id: string }>;
-  readonly audit: Collection<{ _id: string }>;
   readonly counters: Collection<{ _id: string; version: Long | number }>;
 };
 
@@ -29,13 +31,13 @@ export function createRoutingStore(options: {
   readonly client: MongoClient;
   readonly db: Db;
   readonly box: SecretBox;
+  readonly audit: AuditLog;
 }): RoutingStore {
-  const { client, db, box } = options;
+  const { client, db, box, audit } = options;
   const collections: Collections = {
     connectors: db.collection("connectors"),
     routes: db.collection("routes"),
     priceVersions: db.collection("price_versions"),
-    audit: db.collection("audit"),
     counters: db.collection("counters"),
   };
 
@@ -60,13 +62,12 @@ export function createRoutingStore(options: {
       const counter = await guardMongo(collections.counters.findOne({ _id: "table" }));
       return counter === null ? 0n : toBigInt(counter.version);
     },
-    change(audit, work) {
+    change(work) {
       return runTransaction(client, async (session) => {
         // First: concurrent changes conflict here, and one waits for the other.
         await incrementVersion(collections, session);
-        const result = await work(createChange(collections, box, session));
-        await writeAudit(collections, audit, session);
-        return result;
+        const change = createChange(collections, box, session);
+        return work(recordChanges(change, (entry) => audit.write(entry, session)));
       });
     },
   };
@@ -140,13 +141,49 @@ async function incrementVersion({ counters }: Collections, session: ClientSessio
   await counters.updateOne({ _id: "table" }, increment, { session, upsert: true });
 }
 
-async function writeAudit(
-  { audit }: Collections,
-  entry: AuditEntry,
-  session: ClientSession,
-): Promise<void> {
-  const document = { _id: newId("audit"), ...entry, created_at: new Date() };
-  await audit.insertOne(document, { session });
+/** Records what each write of a change replaces: the thing that the change has read before. */
+function recordChanges(
+  change: RoutingChange,
+  record: (entry: AuditChange) => Promise<void>,
+): RoutingChange {
+  const read = new Map<string, object>();
+  const write = (subject: string, after: object | undefined) =>
+    record({ tenantId: "", subject, before: read.get(subject), after });
+  return {
+    ...change,
+    async findConnector(id, needsSecrets) {
+      const connector = await change.findConnector(id, needsSecrets);
+      if (connector !== undefined) read.set(id, connector);
+      return connector;
+    },
+    async findRoute(idOrName) {
+      const route = await change.findRoute(idOrName);
+      if (route !== undefined) read.set(route.id, pricesByPrefix(route));
+      return route;
+    },
+    async saveConnector(connector) {
+      await change.saveConnector(connector);
+      await write(connector.id, connector);
+    },
+    async removeConnector(id) {
+      await change.removeConnector(id);
+      await write(id, undefined);
+    },
+    async saveRoute(route) {
+      await change.saveRoute(route);
+      await write(route.id, pricesByPrefix(route));
+    },
+    async removeRoute(id) {
+      await change.removeRoute(id);
+      await write(id, undefined);
+    },
+  };
+}
+
+/** An entry then names only the prices that differ. */
+function pricesByPrefix(route: Route): object {
+  const prices = route.prices.map(({ prefix, price }) => [prefix, formatAmount(price)]);
+  return { ...route, prices: Object.fromEntries(prices) };
 }
 
 function routeFilter(idOrName: string) {

@@ -5,6 +5,8 @@ import {
   SenderIdStatus as StatusProto,
 } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { checkCursor, checkItems, checkKnown, pageLimit } from "../../shared/core/limits.ts";
+import type { AuditLog } from "../../shared/io/audit-log.ts";
+import { auditHandler } from "../../shared/rpc/audit-handler.ts";
 import type { SenderIdService } from "../app/sender-ids.ts";
 import type { Review, SenderIdStatus } from "../domain/sender-id.ts";
 import { readTrafficClass, senderIdToProto } from "./proto.ts";
@@ -30,9 +32,10 @@ const NAME_KEY = /^[a-z0-9 .-]{3,11}$/;
 const RESOLVED_MAX = 32;
 
 /** Serves `sms.v1.SenderIdService`: mapping between protobuf and the domain. */
-export function senderIdRoutes(service: SenderIdService) {
+export function senderIdRoutes(service: SenderIdService, audit: AuditLog) {
   return (router: ConnectRouter): void => {
     router.service(SenderIdRpc, {
+      ...auditHandler(SenderIdRpc, audit),
       createSenderId: async (request) => ({
         senderId: senderIdToProto(
           await service.create(

@@ -1,5 +1,6 @@
 import type { Db, MongoClient } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
+import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { Outbox, OutboxTicket } from "../../shared/io/outbox.ts";
@@ -25,15 +26,20 @@ export function createSenderIdStore(options: {
   readonly client: MongoClient;
   readonly db: Db;
   readonly outbox: Outbox;
+  readonly audit: AuditLog;
   readonly encodeEvent: (reviewed: Reviewed) => StreamItem;
 }): SenderIdStore {
-  const { client, db, outbox, encodeEvent } = options;
+  const { client, db, outbox, audit, encodeEvent } = options;
   const collection = db.collection<SenderIdDocument>("sender_ids");
 
   return {
     async insert(senderId) {
       try {
-        await collection.insertOne(fromSenderId(senderId));
+        await runTransaction(client, async (session) => {
+          await collection.insertOne(fromSenderId(senderId), { session });
+          const { id: subject, tenantId } = senderId;
+          await audit.write({ tenantId, subject, before: undefined, after: senderId }, session);
+        });
       } catch (error) {
         if (isDuplicateKey(error)) {
           throw new AppError("already_exists", "The tenant has a sender ID of that name.");
@@ -75,12 +81,15 @@ export function createSenderIdStore(options: {
       let ticket: OutboxTicket | undefined;
       const isSaved = await runTransaction(client, async (session) => {
         const { _id, ...fields } = fromSenderId(reviewed.senderId);
-        const result = await collection.updateOne(
+        const old = await collection.findOneAndUpdate(
           { _id, status: from },
           { $set: fields },
           { session },
         );
-        if (result.matchedCount === 0) return false;
+        if (old === null) return false;
+        const { tenantId } = reviewed.senderId;
+        const [before, after] = [toSenderId(old), reviewed.senderId];
+        await audit.write({ tenantId, subject: _id, before, after }, session);
         ticket = await outbox.write([item], session);
         return true;
       });

@@ -51,6 +51,12 @@ export const DATABASE_SETTINGS = {
   MONGODB_POOL_MAX: whole(1, 1000, 20),
 } as const satisfies Schema;
 
+/** Settings of services with an audit trail. */
+export const AUDIT_SETTINGS = {
+  /** How long its entries are kept: two years. */
+  AUDIT_KEEP_MS: durationMs(63_072_000_000),
+} as const satisfies Schema;
+
 /** Settings of services that publish or consume events. */
 export const EVENT_SETTINGS = {
   NATS_URL: text(),

@@ -5,6 +5,7 @@
 import type { Binary, Collection, Db, Filter } from "mongodb";
 import { isUlid } from "../core/ids.ts";
 import { checkCursor, pageLimit } from "../core/limits.ts";
+import type { AuditLog } from "./audit-log.ts";
 import type { Acknowledgement, Delivered } from "./consumer.ts";
 import type { CollectionShape } from "./migration.ts";
 import { guardMongo } from "./mongo-errors.ts";
@@ -92,6 +93,23 @@ export function createDeadLetters(
     },
     count: () => collection.estimatedDocumentCount(),
   };
+}
+
+/**
+ * Replays for an operator. The entry follows the replay, which is no single transaction: after a crash between the
+ * two the effects of the events, which are on record themselves, have no entry.
+ */
+export async function replayAudited(
+  deadLetters: Pick<DeadLetters, "replay">,
+  audit: AuditLog,
+  ids: readonly string[],
+): Promise<number> {
+  const replayed = await deadLetters.replay(ids);
+  const after = { replayed, ids: ids.length === 0 ? "all" : ids };
+  if (replayed > 0) {
+    await audit.write({ tenantId: "", subject: "dead_letters", before: undefined, after });
+  }
+  return replayed;
 }
 
 function toLetter(document: DeadLetterDocument): DeadLetter {

@@ -13,8 +13,13 @@ export type CallContext = {
   readonly tenantId?: string | undefined;
   /** W3C Trace Context `traceparent`, passed on unchanged. */
   readonly traceparent?: string | undefined;
-  /** The authenticated calling service; absent in memory and without authentication. */
+  /** The person on whose behalf the caller acts, and the address, as the caller states them. */
+  readonly actorName?: string | undefined;
+  readonly actorAddress?: string | undefined;
+  /** The authenticated calling service, `in_process` in memory; absent without authentication. */
   readonly caller?: string | undefined;
+  /** The method being served, `sms.v1.WalletService/GetWallet`. */
+  readonly method?: string | undefined;
   /**
    * The caller's deadline, in milliseconds since the Unix epoch; it also limits calls made on its behalf.
    */
@@ -31,7 +36,12 @@ export const CALL_HEADERS = {
   requestId: "x-request-id",
   tenantId: "x-tenant-id",
   traceparent: "traceparent",
+  actorName: "x-actor",
+  actorAddress: "x-actor-address",
 } as const;
+
+/** The fields of a context that travel as headers. */
+export const CALL_FIELDS = Object.keys(CALL_HEADERS) as readonly (keyof typeof CALL_HEADERS)[];
 
 const storage = new AsyncLocalStorage<CallContext>();
 
@@ -57,8 +67,26 @@ export function runInCall<T>(context: CallContext, run: () => T): T {
   return storage.run(context, run);
 }
 
+/** Runs a function for the person whom the request itself names, if it names one. */
+export function runAsActor<T>(
+  actor: { readonly name: string; readonly address: string } | undefined,
+  run: () => T,
+): T {
+  if (actor === undefined || actor.name === "") return run();
+  const [actorName, actorAddress] = [inHeader(actor.name), inHeader(actor.address)];
+  return runInCall({ ...currentCall(), actorName, actorAddress }, run);
+}
+
+/** A text as a header can carry it; other characters are percent-encoded. */
+function inHeader(text: string): string | undefined {
+  const shown = ACTOR.test(text) ? text : encodeURI(text.toWellFormed()).slice(0, 128);
+  return shown === "" ? undefined : shown;
+}
+
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 const TENANT_ID = /^[0-9A-Za-z_-]{1,64}$/;
+/** Printable ASCII. */
+const ACTOR = /^[\x20-\x7e]{1,128}$/;
 /** A well-formed `traceparent` (W3C Trace Context section 3.2). */
 export const TRACEPARENT =
   /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
@@ -69,18 +97,18 @@ export const TRACEPARENT =
  */
 export function readCall(
   header: (name: string) => string | undefined,
-  caller?: string,
-  deadlineAtMs?: number,
+  call: Pick<CallContext, "caller" | "method" | "deadlineAtMs"> = {},
 ): CallContext {
-  const requestId = header(CALL_HEADERS.requestId);
-  const tenantId = header(CALL_HEADERS.tenantId);
-  const traceparent = header(CALL_HEADERS.traceparent);
+  function read(name: keyof typeof CALL_HEADERS, form: RegExp): string | undefined {
+    const value = header(CALL_HEADERS[name]);
+    return value !== undefined && form.test(value) ? value : undefined;
+  }
   return {
-    requestId: requestId !== undefined && REQUEST_ID.test(requestId) ? requestId : newId("request"),
-    tenantId: tenantId !== undefined && TENANT_ID.test(tenantId) ? tenantId : undefined,
-    traceparent:
-      traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined,
-    caller,
-    deadlineAtMs,
+    requestId: read("requestId", REQUEST_ID) ?? newId("request"),
+    tenantId: read("tenantId", TENANT_ID),
+    traceparent: read("traceparent", TRACEPARENT),
+    actorName: read("actorName", ACTOR),
+    actorAddress: read("actorAddress", ACTOR),
+    ...call,
   };
 }

@@ -2,7 +2,7 @@
 import type { DescMethod, DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type StreamResponse, type UnaryResponse } from "@connectrpc/connect";
 import { type Channel, Metadata, type StatusObject, status } from "@grpc/grpc-js";
-import { CALL_HEADERS, currentCall, inheritedDeadlineMs } from "./call-context.ts";
+import { CALL_FIELDS, CALL_HEADERS, currentCall, inheritedDeadlineMs } from "./call-context.ts";
 import { type CallReport, statusName } from "./call-report.ts";
 import { endCallSpan, openClientSpan } from "./call-spans.ts";
 import { markReceived } from "./error-status.ts";
@@ -215,11 +215,11 @@ function metadataOf(
   spanTraceparent: string | undefined,
 ): Metadata {
   const metadata = new Metadata(host.waitForReady ? { waitForReady: true } : {});
-  const { requestId, tenantId, traceparent: inherited } = currentCall();
-  const traceparent = spanTraceparent ?? inherited;
-  metadata.set(CALL_HEADERS.requestId, requestId);
-  if (tenantId !== undefined) metadata.set(CALL_HEADERS.tenantId, tenantId);
-  if (traceparent !== undefined) metadata.set(CALL_HEADERS.traceparent, traceparent);
+  const call = currentCall();
+  for (const field of CALL_FIELDS) {
+    const value = field === "traceparent" ? (spanTraceparent ?? call.traceparent) : call[field];
+    if (value !== undefined) metadata.set(CALL_HEADERS[field], value);
+  }
   if (header !== undefined) addHeaders(metadata, new Headers(header));
   if (host.authorization !== undefined) metadata.set("authorization", host.authorization);
   return metadata;

@@ -37,7 +37,11 @@ export function createServerInterceptor(options: ServerInterceptorOptions): Inte
     try {
       const isOpen = request.service.typeName.startsWith("grpc.");
       const caller = isOpen ? undefined : options.auth?.authorize(method, header("authorization"));
-      const context = readCall(header, caller, deadlineOf(header("connect-timeout-ms")));
+      const context = readCall(header, {
+        caller,
+        method,
+        deadlineAtMs: deadlineOf(header("connect-timeout-ms")),
+      });
       const response = await runInCall(context, () => next(request));
       context.isSettled = !response.stream;
       if (response.stream)

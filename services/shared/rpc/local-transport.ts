@@ -18,6 +18,7 @@ import {
 } from "@connectrpc/connect";
 import { runStreamingCall } from "@connectrpc/connect/protocol";
 import {
+  CALL_FIELDS,
   CALL_HEADERS,
   type CallContext,
   currentCall,
@@ -198,28 +199,40 @@ function openCall(
   deadlineAtMs: number | undefined,
   values: ContextValues | undefined,
 ): LocalCall {
-  const context = contextOf(header, deadlineAtMs);
+  const context = contextOf(route, header, deadlineAtMs);
   const readHeader = () => headersOf(header, context);
   return { scope: new CallScope(route, "local", readHeader, deadlineAtMs, values), context };
 }
 
-function contextOf(header: HeaderSource, deadlineAtMs: number | undefined): CallContext {
-  const { requestId, tenantId, traceparent } = currentCall();
-  if (header === undefined) return { requestId, tenantId, traceparent, deadlineAtMs };
-  const own = new Headers(header);
+/** The name of callers in this process, which have no token. */
+const IN_PROCESS = "in_process";
+
+function contextOf(
+  { name: method }: Route,
+  header: HeaderSource,
+  deadlineAtMs: number | undefined,
+): CallContext {
+  const inherited = currentCall();
+  const own = header === undefined ? undefined : new Headers(header);
+  const read = (field: (typeof CALL_FIELDS)[number]) =>
+    own?.get(CALL_HEADERS[field]) ?? inherited[field];
   return {
-    requestId: own.get(CALL_HEADERS.requestId) ?? requestId,
-    tenantId: own.get(CALL_HEADERS.tenantId) ?? tenantId,
-    traceparent: own.get(CALL_HEADERS.traceparent) ?? traceparent,
+    requestId: read("requestId") ?? inherited.requestId,
+    tenantId: read("tenantId"),
+    traceparent: read("traceparent"),
+    actorName: read("actorName"),
+    actorAddress: read("actorAddress"),
+    caller: IN_PROCESS,
+    method,
     deadlineAtMs,
   };
 }
 
 function headersOf(header: HeaderSource, context: CallContext): Headers {
   const headers = new Headers(header);
-  for (const [field, name] of Object.entries(CALL_HEADERS)) {
-    const value = context[field as keyof typeof CALL_HEADERS];
-    if (value !== undefined) headers.set(name, value);
+  for (const field of CALL_FIELDS) {
+    const value = context[field];
+    if (value !== undefined) headers.set(CALL_HEADERS[field], value);
   }
   return headers;
 }

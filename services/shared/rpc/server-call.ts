@@ -164,7 +164,11 @@ export class ServerCall {
     }
     const deadlineAtMs = Number.isFinite(deadline) ? deadline : undefined;
     const scope = new CallScope(this.#route, "grpc", () => toHeaders(metadata), deadlineAtMs);
-    let context = readCall((name) => text(metadata, name), this.#caller, deadlineAtMs);
+    let context = readCall((name) => text(metadata, name), {
+      caller: this.#caller,
+      method: this.#route.name,
+      deadlineAtMs,
+    });
     this.#span = openServerSpan(this.#route.name, context.traceparent);
     if (this.#span !== undefined) context = { ...context, traceparent: this.#span.traceparent };
     this.#scope = scope;

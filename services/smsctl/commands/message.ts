@@ -1,7 +1,9 @@
+import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import {
   MessageSchema,
   MessageSource,
   MessageStatus,
+  SendEndpoint,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { isId } from "../../shared/core/ids.ts";
@@ -61,6 +63,12 @@ export const MESSAGE_COMMANDS: Commands = {
       return 0;
     },
   },
+  send: {
+    usage:
+      "message send --tenant T --to NUMBER --from NAME --body TEXT " +
+      "[--source api|quick_send|test_send --mode live|test --reference R --at TIME]",
+    run: send,
+  },
   cancel: {
     usage: "message cancel MESSAGE_ID… --tenant T",
     run: cancel,
@@ -86,6 +94,32 @@ export const MESSAGE_COMMANDS: Commands = {
     },
   },
 };
+
+/** Sends one message for a tenant. Without an idempotency key: a repeat sends again. */
+async function send(context: CommandContext): Promise<number> {
+  const { clients, options, output } = context;
+  const source = readSource(options.named("source") ?? "api");
+  if (source === MessageSource.CAMPAIGN) {
+    throw new AppError("validation_error", "A campaign's messages are sent by its campaign.");
+  }
+  const mode = options.optional("mode") ?? "live";
+  if (mode !== "live" && mode !== "test") {
+    throw new AppError("validation_error", "--mode must be live or test.");
+  }
+  const { message } = await clients.messaging.sendMessages({
+    tenantId: await tenantId(context),
+    source,
+    mode: mode === "test" ? Mode.TEST : Mode.LIVE,
+    endpoint: SendEndpoint.SINGLE,
+    from: options.required("from"),
+    body: options.required("body"),
+    clientReference: options.named("reference") ?? "",
+    sendAtMs: BigInt(options.instant("at") ?? 0),
+    recipients: [{ to: options.required("to") }],
+  });
+  if (message !== undefined) output.result(toJson(MessageSchema, message));
+  return 0;
+}
 
 /** Cancels each message; lists those that were refused, without stopping at them. */
 async function cancel(context: CommandContext): Promise<number> {

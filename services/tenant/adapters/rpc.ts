@@ -9,6 +9,8 @@ import {
 } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { isId } from "../../shared/core/ids.ts";
 import { checkCursor, checkItems, checkKnown, pageLimit } from "../../shared/core/limits.ts";
+import type { AuditLog } from "../../shared/io/audit-log.ts";
+import { auditHandler } from "../../shared/rpc/audit-handler.ts";
 import type { Authenticated, TenantService } from "../app/tenants.ts";
 import type { ApiKey } from "../domain/api-key.ts";
 import type { Tenant } from "../domain/tenant.ts";
@@ -23,9 +25,10 @@ const MODE_FROM_PROTO: Readonly<Partial<Record<Mode, ApiKey["mode"]>>> = {
 };
 
 /** Serves `sms.v1.TenantService`: mapping between protobuf and the domain. */
-export function tenantRoutes(service: TenantService) {
+export function tenantRoutes(service: TenantService, audit: AuditLog) {
   return (router: ConnectRouter): void => {
     router.service(TenantRpc, {
+      ...auditHandler(TenantRpc, audit),
       createTenant: async (request) => ({
         tenant: toProto(
           await service.createTenant({

@@ -1,5 +1,7 @@
-import { Binary, type Db } from "mongodb";
+import { Binary, type Db, type MongoClient } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
+import type { AuditLog } from "../../shared/io/audit-log.ts";
+import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { TenantStore } from "../app/tenants.ts";
 import type { ApiKey, KeyMode, Scope } from "../domain/api-key.ts";
@@ -40,8 +42,8 @@ function keysOf(tenantId: string, isRevoked: boolean) {
   return { tenant_id: tenantId, revoked_at: { $exists: isRevoked } };
 }
 
-/** The MongoDB adapter of the storage port. */
-export function createTenantStore(db: Db): TenantStore {
+/** The MongoDB adapter of the storage port. Each change and its audit entry are one transaction. */
+export function createTenantStore(client: MongoClient, db: Db, audit: AuditLog): TenantStore {
   const tenants = db.collection<TenantDocument>("tenants");
   const keys = db.collection<KeyDocument>("api_keys");
   const versions = new WeakMap<Tenant, number>();
@@ -68,7 +70,14 @@ export function createTenantStore(db: Db): TenantStore {
   return {
     async insertTenant(tenant) {
       try {
-        await tenants.insertOne(fromTenant(tenant, 1));
+        await runTransaction(client, async (session) => {
+          await tenants.insertOne(fromTenant(tenant, 1), { session });
+          const { id } = tenant;
+          await audit.write(
+            { tenantId: id, subject: id, before: undefined, after: tenant },
+            session,
+          );
+        });
       } catch (error) {
         if (isDuplicateKey(error)) {
           throw new AppError("already_exists", "A tenant of that name exists.");
@@ -103,11 +112,19 @@ export function createTenantStore(db: Db): TenantStore {
       const version = versions.get(before) ?? 0;
       // `$set` keeps fields that a newer version of the service has added.
       const { _id, ...fields } = fromTenant(after, version + 1);
-      const result = await guardMongo(tenants.updateOne({ _id, version }, { $set: fields }));
-      return result.matchedCount === 1;
+      return runTransaction(client, async (session) => {
+        const result = await tenants.updateOne({ _id, version }, { $set: fields }, { session });
+        if (result.matchedCount === 0) return false;
+        await audit.write({ tenantId: _id, subject: _id, before, after }, session);
+        return true;
+      });
     },
     async insertKey(key, secretHash) {
-      await guardMongo(keys.insertOne(fromKey(key, secretHash)));
+      await runTransaction(client, async (session) => {
+        await keys.insertOne(fromKey(key, secretHash), { session });
+        const { id: subject, tenantId } = key;
+        await audit.write({ tenantId, subject, before: undefined, after: key }, session);
+      });
     },
     async listKeys(tenantId) {
       const newest = (isRevoked: boolean, limit: number) =>
@@ -122,15 +139,17 @@ export function createTenantStore(db: Db): TenantStore {
       guardMongo(keys.countDocuments(keysOf(tenantId, false), { limit: max })),
     async revokeKey(tenantId, keyId, nowMs) {
       const own = { _id: keyId, tenant_id: tenantId };
-      await guardMongo(
-        keys.updateOne(
-          { ...own, revoked_at: { $exists: false } },
-          { $set: { revoked_at: new Date(nowMs) } },
-        ),
-      );
-      const document = await guardMongo(keys.findOne(own));
-      if (document === null) return undefined;
-      return { key: toKey(document), hash: Buffer.from(document.hash.buffer) };
+      return runTransaction(client, async (session) => {
+        const document = await keys.findOne(own, { session });
+        if (document === null) return undefined;
+        const before = toKey(document);
+        const hash = Buffer.from(document.hash.buffer);
+        if (before.revokedAtMs !== undefined) return { key: before, hash };
+        await keys.updateOne(own, { $set: { revoked_at: new Date(nowMs) } }, { session });
+        const key = { ...before, revokedAtMs: nowMs };
+        await audit.write({ tenantId, subject: keyId, before, after: key }, session);
+        return { key, hash };
+      });
     },
     async findKeysByHash(hashes) {
       const hash = { $in: hashes.map((one) => new Binary(one)) };

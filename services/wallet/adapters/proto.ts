@@ -12,8 +12,8 @@ import {
 } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import type { DeadLetterSchema } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
+import { auditSource } from "../../shared/io/audit-log.ts";
 import type { DeadLetter } from "../../shared/io/dead-letters.ts";
-import { currentCall } from "../../shared/rpc/call-context.ts";
 import { type EntryKind, postingsOf } from "../domain/account.ts";
 import type { Actor } from "../domain/command.ts";
 import type { Entry } from "../domain/entry.ts";
@@ -111,8 +111,12 @@ export function deadLetterToProto(letter: DeadLetter): MessageInitShape<typeof D
 
 /** The actor that the request names, or else the authenticated service that called. */
 export function actorOf(actor: ActorMessage | undefined): Actor {
-  if (actor !== undefined && actor.name !== "") {
-    return { name: actor.name, address: actor.address };
-  }
-  return { name: `service:${currentCall().caller ?? "unknown"}`, address: actor?.address ?? "" };
+  const source = auditSource();
+  const named = actor !== undefined && actor.name !== "" ? actor : source.actor;
+  const { name, address } = named ?? {
+    name: `service:${source.caller}`,
+    address: actor?.address ?? "",
+  };
+  const claimed = named === undefined ? undefined : { name, address };
+  return { name, address, source: { ...source, actor: claimed } };
 }

@@ -1,8 +1,8 @@
 /** The wallet's RPCs: mapping between protobuf and the domain. */
 import type { ServiceImpl } from "@connectrpc/connect";
-import type {
-  PlaceHoldRequest,
-  Settlement,
+import {
+  type PlaceHoldRequest,
+  type Settlement,
   WalletService,
 } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import type { Clock } from "../../shared/core/clock.ts";
@@ -11,7 +11,9 @@ import { newId } from "../../shared/core/ids.ts";
 import { checkItems } from "../../shared/core/limits.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { parseAmount } from "../../shared/core/money.ts";
-import type { DeadLetters } from "../../shared/io/dead-letters.ts";
+import type { AuditLog } from "../../shared/io/audit-log.ts";
+import { type DeadLetters, replayAudited } from "../../shared/io/dead-letters.ts";
+import { auditHandler } from "../../shared/rpc/audit-handler.ts";
 import type { WalletStore } from "../app/ports.ts";
 import type { CheckWallets } from "../app/reconcile.ts";
 import type {
@@ -42,6 +44,7 @@ export type RpcParts = {
   readonly checkWallets: CheckWallets;
   readonly store: Pick<WalletStore, "streamSettlements" | "streamOpenReservations" | "findSettled">;
   readonly deadLetters: DeadLetters;
+  readonly audit: AuditLog;
   /** Age at which the sweeper checks an open reservation. */
   readonly graceMs: number;
   readonly clock: Clock;
@@ -49,7 +52,12 @@ export type RpcParts = {
 };
 
 export function createWalletRpc(parts: RpcParts): ServiceImpl<typeof WalletService> {
-  return { ...moneyRpc(parts), ...operatorRpc(parts), ...streamRpc(parts) };
+  return {
+    ...moneyRpc(parts),
+    ...operatorRpc(parts),
+    ...streamRpc(parts),
+    ...auditHandler(WalletService, parts.audit),
+  };
 }
 
 function moneyRpc({ wallets, settleMessages, clock, log }: RpcParts) {
@@ -85,7 +93,7 @@ function moneyRpc({ wallets, settleMessages, clock, log }: RpcParts) {
   } satisfies Partial<ServiceImpl<typeof WalletService>>;
 }
 
-function operatorRpc({ wallets, clock, deadLetters }: RpcParts) {
+function operatorRpc({ wallets, clock, deadLetters, audit }: RpcParts) {
   const present = (wallet: Parameters<typeof walletToProto>[0]) =>
     walletToProto(wallet, clock.now());
   return {
@@ -136,7 +144,7 @@ function operatorRpc({ wallets, clock, deadLetters }: RpcParts) {
     },
     async replayDeadLetters({ ids }) {
       checkItems("ids", ids.length, 0, ITEMS_MAX);
-      return { replayed: await deadLetters.replay(ids) };
+      return { replayed: await replayAudited(deadLetters, audit, ids) };
     },
   } satisfies Partial<ServiceImpl<typeof WalletService>>;
 }

@@ -76,6 +76,7 @@ export function createWallets(parts: {
         action: "wallet.create",
         actor,
         detail: JSON.stringify(detail),
+        after: detail,
         createdAtMs: nowMs,
       });
       if (stored.currency !== currency) {

@@ -1,9 +1,15 @@
 /** The commands on a wallet. Each wallet has one queue, which runs them in order. */
+import type { AuditSource } from "../../shared/core/audit.ts";
 import type { Entry } from "./entry.ts";
 import type { Wallet } from "./wallet.ts";
 
 /** The operator who acts, and the network address, as the caller states them. */
-export type Actor = { readonly name: string; readonly address: string };
+export type Actor = {
+  readonly name: string;
+  readonly address: string;
+  /** The authenticated caller and its request; absent from commands of no request. */
+  readonly source?: AuditSource;
+};
 
 /** Places the hold of one send, all or nothing. Idempotent by reservation id. */
 export type HoldCommand = {

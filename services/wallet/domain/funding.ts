@@ -44,11 +44,14 @@ export function decideFunding(
   }
 
   const reason = command.kind === "adjust" ? command.reason : "";
+  const before = { balance: formatAmount(ledger.wallet.balance) };
   const movement = post(ledger, kind, amount, { reference, reason, actor: actor.name });
   const entry = lastEntry(ledger, movement);
   ledger.newReferences.set(reference, entry);
-  const change = { amount: formatAmount(amount), currency: ledger.wallet.currency, reference };
-  addAudit(ledger, `wallet.${kind}`, actor, reason === "" ? change : { ...change, reason });
+  const moved = { amount: formatAmount(amount), currency: ledger.wallet.currency, reference };
+  const change = reason === "" ? moved : { ...moved, reason };
+  const after = { ...change, balance: formatAmount(ledger.wallet.balance) };
+  addAudit(ledger, `wallet.${kind}`, actor, change, before, after);
   markLow(ledger);
   if (kind === "fund") addEvent(ledger, "funded", amount, reference);
   return { wallet: ledger.wallet, entry, replayed: false };
@@ -60,20 +63,23 @@ export function decideUpdate(
   command: UpdateCommand,
 ): CommandResults["update"] {
   const { wallet } = ledger;
+  const before: Record<string, string | boolean> = {};
   const change: Record<string, string | boolean> = {};
   let next = wallet;
   const { lowBalanceThreshold: threshold, frozen } = command;
   if (threshold !== undefined && threshold !== wallet.lowBalanceThreshold) {
     next = { ...next, lowBalanceThreshold: threshold };
+    before.low_balance_threshold = formatAmount(wallet.lowBalanceThreshold);
     change.low_balance_threshold = formatAmount(threshold);
   }
   if (frozen !== undefined && frozen !== wallet.frozen) {
     next = { ...next, frozen };
+    before.frozen = wallet.frozen;
     change.frozen = frozen;
   }
   if (next === wallet) return { wallet };
   ledger.wallet = next;
-  addAudit(ledger, "wallet.update", command.actor, change);
+  addAudit(ledger, "wallet.update", command.actor, change, before, change);
   markLow(ledger);
   return { wallet: ledger.wallet };
 }

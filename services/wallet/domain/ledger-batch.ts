@@ -33,6 +33,8 @@ export type AuditRecord = {
   readonly actor: Actor;
   /** The change as JSON text. */
   readonly detail: string;
+  readonly before?: object;
+  readonly after?: object;
   readonly createdAtMs: number;
 };
 
@@ -184,8 +186,12 @@ export function addAudit(
   action: string,
   actor: Actor,
   change: Readonly<Record<string, string | boolean>>,
+  before: object,
+  after: object,
 ): void {
   ledger.audit.push({
+    before,
+    after,
     id: ledger.context.newId("audit"),
     tenantId: ledger.wallet.tenantId,
     action,

@@ -1,4 +1,9 @@
 /** Documents of the wallet database and their mapping to the domain. int64 is `bigint` here. */
+
+import {
+  auditDocument,
+  type AuditDocument as SharedAuditDocument,
+} from "../../shared/io/audit-log.ts";
 import type { Account, EntryKind } from "../domain/account.ts";
 import type { CheckedReservation, CheckedSettlement } from "../domain/check-holds.ts";
 import type { EntryBatch, Movement } from "../domain/entry.ts";
@@ -80,15 +85,8 @@ export type BatchDocument = {
   movements: MovementDocument[];
 };
 
-/** Collection `audit`. */
-export type AuditDocument = {
-  _id: string;
-  tenant_id: string;
-  action: string;
-  actor: { name: string; address: string };
-  detail: string;
-  created_at: Date;
-};
+/** Collection `audit`; `action` and `detail` are those of `ListAuditEntries`. */
+export type AuditDocument = SharedAuditDocument & { action: string; detail: string };
 
 export function toWallet(document: WalletDocument): Wallet {
   return {
@@ -259,19 +257,19 @@ export function toAudit(document: AuditDocument): AuditRecord {
     id: document._id,
     tenantId: document.tenant_id,
     action: document.action,
-    actor: document.actor,
+    actor: document.actor ?? { name: `service:${document.caller}`, address: "" },
     detail: document.detail,
     createdAtMs: document.created_at.getTime(),
   };
 }
 
-export function fromAudit(record: AuditRecord): AuditDocument {
-  return {
-    _id: record.id,
-    tenant_id: record.tenantId,
-    action: record.action,
-    actor: record.actor,
-    detail: record.detail,
-    created_at: new Date(record.createdAtMs),
-  };
+export function fromAudit(record: AuditRecord, keepMs: number): AuditDocument {
+  const { tenantId, actor, before, after, action, detail } = record;
+  const { name, address, source = { method: "unknown", caller: "unknown", requestId: "" } } = actor;
+  const document = auditDocument(
+    { tenantId, subject: tenantId, before, after },
+    { actor: { name, address }, ...source },
+    { id: record.id, nowMs: record.createdAtMs, keepMs },
+  );
+  return { ...document, action, detail };
 }

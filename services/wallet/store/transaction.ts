@@ -109,7 +109,7 @@ export async function loadViews(
 export async function saveChanges(
   collections: Collections,
   changes: readonly Changes[],
-  graceMs: number,
+  { graceMs, auditKeepMs }: { readonly graceMs: number; readonly auditKeepMs: number },
   session: ClientSession,
 ): Promise<void> {
   const { audit } = collections;
@@ -131,7 +131,11 @@ export async function saveChanges(
   }
   const changed = changes.flatMap((one) => one.changedReservations);
   await updateReservations(collections, changed, session);
-  if (records.length > 0) await audit.insertMany(records.map(fromAudit), { session });
+  if (records.length > 0)
+    await audit.insertMany(
+      records.map((record) => fromAudit(record, auditKeepMs)),
+      { session },
+    );
 }
 
 async function updateWallets(

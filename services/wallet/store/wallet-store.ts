@@ -33,9 +33,10 @@ export function createWalletStore(parts: {
   /** Encodes a wallet event for the event stream. */
   readonly encodeEvent: (event: WalletEvent) => StreamItem;
   readonly graceMs: number;
+  readonly auditKeepMs: number;
   readonly contention: Contention;
 }): WalletStore {
-  const { client, outbox, encodeEvent, graceMs, contention } = parts;
+  const { client, outbox, encodeEvent, contention } = parts;
   const collections = openCollections(parts.db);
   const { wallets, reservations, settlements, audit } = collections;
 
@@ -54,7 +55,7 @@ export function createWalletStore(parts: {
             isExclusive,
             load: (required) => loadViews(collections, wallets, required, session),
             async save(changes) {
-              await saveChanges(collections, changes, graceMs, session);
+              await saveChanges(collections, changes, parts, session);
               const events = changes.flatMap((one) => one.events);
               ticket = await outbox.write(events.map(encodeEvent), session);
             },
@@ -71,7 +72,7 @@ export function createWalletStore(parts: {
         try {
           await runTransaction(client, async (session) => {
             await wallets.insertOne(fromWallet(wallet), { session });
-            await audit.insertOne(fromAudit(record), { session });
+            await audit.insertOne(fromAudit(record, parts.auditKeepMs), { session });
           });
           return wallet;
         } catch (error) {

@@ -15,10 +15,12 @@ import {
   ResendDeliveryResponseSchema,
   RotateSecretResponseSchema,
   SendTestEventResponseSchema,
-  type WebhookService,
+  WebhookService,
 } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { checkItems, invalidField } from "../../shared/core/limits.ts";
-import type { DeadLetters } from "../../shared/io/dead-letters.ts";
+import type { AuditLog } from "../../shared/io/audit-log.ts";
+import { type DeadLetters, replayAudited } from "../../shared/io/dead-letters.ts";
+import { auditHandler } from "../../shared/rpc/audit-handler.ts";
 import {
   type DeliveryParts,
   findEndpoint,
@@ -64,6 +66,7 @@ export type RpcParts = {
   readonly deliveries: DeliveryParts<ClientSession>;
   readonly deadLetters: DeadLetters;
   readonly idempotency: Idempotency<ClientSession>;
+  readonly audit: AuditLog;
 };
 
 /** The handlers of `WebhookService`. */
@@ -73,6 +76,7 @@ export function createWebhookRpc(parts: RpcParts): ServiceImpl<typeof WebhookSer
     ...deliveryRpc(parts),
     ...keyRpc(parts),
     ...deadLetterRpc(parts),
+    ...auditHandler(WebhookService, parts.audit),
   };
 }
 
@@ -143,7 +147,12 @@ function endpointRpc({ endpoints, idempotency }: RpcParts): EndpointRpc {
   };
 }
 
-function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
+function deliveryRpc({ deliveries, idempotency, audit }: RpcParts): DeliveryRpc {
+  const recordDelivery = ({ tenantId, id, endpointId }: Delivery, session: ClientSession) =>
+    audit.write(
+      { tenantId, subject: id, before: undefined, after: { endpointId, status: "pending" } },
+      session,
+    );
   return {
     async listDeliveries(request) {
       const page = await listDeliveries(deliveries, {
@@ -169,6 +178,7 @@ function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
         ResendDeliveryResponseSchema,
         (delivery: Delivery) => ({ delivery: toDeliveryProto(delivery) }),
         (runOnce) => resendDelivery(deliveries, key, runOnce),
+        recordDelivery,
       );
     },
     async recoverDeliveries(request) {
@@ -181,6 +191,12 @@ function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
         RecoverDeliveriesResponseSchema,
         (recovered: number) => ({ recovered: BigInt(recovered) }),
         (runOnce) => recoverDeliveries(deliveries, since, runOnce),
+        async (recovered, session) => {
+          if (recovered === 0) return;
+          const change = { before: undefined, after: { recovered, since_ms: since.sinceMs } };
+          const { tenantId, endpointId: subject } = key;
+          await audit.write({ tenantId, subject, ...change }, session);
+        },
       );
     },
     async sendTestEvent(request) {
@@ -192,6 +208,7 @@ function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
         SendTestEventResponseSchema,
         (delivery: Delivery) => ({ delivery: toDeliveryProto(delivery) }),
         (runOnce) => sendTestEvent(deliveries, key, runOnce),
+        recordDelivery,
       );
     },
   };
@@ -213,6 +230,7 @@ function keyRpc({ idempotency, deliveries }: RpcParts): Pick<Handlers, "checkKey
 
 function deadLetterRpc({
   deadLetters,
+  audit,
 }: RpcParts): Pick<Handlers, "listDeadLetters" | "replayDeadLetters"> {
   return {
     async listDeadLetters({ cursor, limit }) {
@@ -229,7 +247,7 @@ function deadLetterRpc({
     },
     async replayDeadLetters({ ids }) {
       checkItems("ids", ids.length, 0, REPLAY_MAX);
-      return { replayed: await deadLetters.replay(ids) };
+      return { replayed: await replayAudited(deadLetters, audit, ids) };
     },
   };
 }
@@ -247,6 +265,8 @@ async function runIdempotently<Schema extends DescMessage, Made>(
   useCase: (
     runOnce: RunOnce<ClientSession, Made, MessageShape<Schema>>,
   ) => Promise<MessageShape<Schema>>,
+  /** Records the effect in its transaction; the store of endpoints does so itself. */
+  record?: (made: Made, session: ClientSession) => Promise<void>,
 ): Promise<MessageShape<Schema>> {
   checkIdempotencyKey(key);
   const codec = {
@@ -258,9 +278,11 @@ async function runIdempotently<Schema extends DescMessage, Made>(
     return stored === undefined ? undefined : Object.assign(stored, { replayed: true });
   };
   const runOnce: RunOnce<ClientSession, Made, MessageShape<Schema>> = async (effect) => {
-    const { response, replayed } = await idempotency.run(key, codec, async (session) =>
-      create<Schema>(schema, toInit(await effect(session))),
-    );
+    const { response, replayed } = await idempotency.run(key, codec, async (session) => {
+      const made = await effect(session);
+      await record?.(made, session);
+      return create<Schema>(schema, toInit(made));
+    });
     return Object.assign(response, { replayed });
   };
   // The first request may end between the first read and the lock.

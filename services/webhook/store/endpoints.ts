@@ -1,4 +1,6 @@
-import type { ClientSession, Collection, Db, Filter } from "mongodb";
+import type { ClientSession, Collection, Db, Filter, MongoClient } from "mongodb";
+import type { AuditLog } from "../../shared/io/audit-log.ts";
+import { runTransaction } from "../../shared/io/mongo.ts";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { HealthStore } from "../app/health-keeper.ts";
 import type { EndpointStore } from "../app/ports.ts";
@@ -20,7 +22,8 @@ export type Endpoints = EndpointStore &
     getWithin(key: EndpointKey, session: ClientSession): Promise<Endpoint | undefined>;
   };
 
-export function createEndpoints(db: Db): Endpoints {
+/** Each change of an endpoint by its owner and its audit entry are one transaction. */
+export function createEndpoints(client: MongoClient, db: Db, audit: AuditLog): Endpoints {
   const endpoints: Collection<EndpointDocument> = db.collection("endpoints");
 
   async function get(key: EndpointKey, session?: ClientSession) {
@@ -30,17 +33,27 @@ export function createEndpoints(db: Db): Endpoints {
     return document === null ? undefined : toEndpoint(document);
   }
 
-  async function save(changed: ChangedEndpoint, session?: ClientSession): Promise<boolean> {
+  async function save(changed: ChangedEndpoint, session: ClientSession): Promise<boolean> {
     const { failing_since, warned_at, ...chosen } = toEndpointFields(changed);
     const health = changed.startsClean ? { failing_since, warned_at } : {};
-    const result = await endpoints
-      .updateOne(
-        { _id: changed.id, tenant_id: changed.tenantId, version: changed.version - 1 },
-        { $set: { ...chosen, ...health } },
-        { ...(session && { session }) },
-      )
-      .catch(rethrowIn(session));
-    return result.matchedCount === 1;
+    const old = await endpoints.findOneAndUpdate(
+      { _id: changed.id, tenant_id: changed.tenantId, version: changed.version - 1 },
+      { $set: { ...chosen, ...health } },
+      { session },
+    );
+    if (old === null) return false;
+    const { startsClean: _, ...after } = changed;
+    await record(toEndpoint(old), after, session);
+    return true;
+  }
+
+  function record(
+    before: Endpoint | undefined,
+    after: Endpoint | undefined,
+    session: ClientSession,
+  ): Promise<void> {
+    const { id: subject = "", tenantId = "" } = after ?? before ?? {};
+    return audit.write({ tenantId, subject, before, after }, session);
   }
 
   async function find(filter: Parameters<typeof endpoints.find>[0]): Promise<Endpoint[]> {
@@ -55,15 +68,17 @@ export function createEndpoints(db: Db): Endpoints {
     list: (owner) => find(ofOwner(owner)),
     get: (key) => get(key),
     getWithin: get,
-    save: (changed) => save(changed),
+    save: (changed) => runTransaction(client, (session) => save(changed, session)),
     saveWithin: save,
 
-    async delete(key) {
-      const result = await endpoints
-        .deleteOne({ _id: key.endpointId, ...ofOwner(key) })
-        .catch(rethrow);
-      return result.deletedCount === 1;
-    },
+    delete: (key) =>
+      runTransaction(client, async (session) => {
+        const own = { _id: key.endpointId, ...ofOwner(key) };
+        const old = await endpoints.findOneAndDelete(own, { session });
+        if (old === null) return false;
+        await record(toEndpoint(old), undefined, session);
+        return true;
+      }),
 
     async insert(endpoint, session) {
       const taken = await endpoints
@@ -75,6 +90,7 @@ export function createEndpoints(db: Db): Endpoints {
         if (slots.has(slot)) continue;
         const document = { _id: endpoint.id, slot, ...toEndpointFields(endpoint) };
         await endpoints.insertOne(document, { session });
+        await record(undefined, endpoint, session);
         return true;
       }
       return false;

@@ -1,6 +1,7 @@
 /** Conformance suite of the ports `EndpointStore` and `HealthStore`, on MongoDB. */
 import { expect } from "chai";
 import { newId } from "../../../services/shared/core/ids.ts";
+import { createAuditLog } from "../../../services/shared/io/audit-log.ts";
 import { runTransaction } from "../../../services/shared/io/mongo.ts";
 import {
   changeEndpoint,
@@ -20,7 +21,8 @@ describe("the stored webhook endpoint", () => {
   const stores = useWebhookStores();
   let store: Endpoints;
   before(() => {
-    store = createEndpoints(stores().mongo.db);
+    const { client, db } = stores().mongo;
+    store = createEndpoints(client, db, createAuditLog(db, 3_600_000));
   });
 
   const keyOf = ({ tenantId, mode, id }: Endpoint) => ({ tenantId, mode, endpointId: id });

@@ -91,7 +91,9 @@ describe("retention", () => {
     ];
     const messages = harness.db.collection<MessageDocument>("messages");
     await messages.insertMany([...gone, ...stays].map(toDocument));
-    const store = createMessageStore(harness.mongo, harness.db, {} as EventOutbox);
+    const store = createMessageStore(harness.mongo, harness.db, {} as EventOutbox, {
+      write: async () => undefined,
+    });
     const beforeMs = nowMs - 30 * 24 * HOUR_MS;
     expect(await store.deleteTestBefore(beforeMs)).to.equal(gone.length);
     expect(await store.deleteTestBefore(beforeMs)).to.equal(0);

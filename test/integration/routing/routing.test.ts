@@ -14,6 +14,7 @@ import { createHealthStore } from "../../../services/routing/store/health.ts";
 import { createRoutingStore } from "../../../services/routing/store/routing-store.ts";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
+import { createAuditLog } from "../../../services/shared/io/audit-log.ts";
 import { createSecretBox } from "../../../services/shared/io/encryption.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
@@ -78,6 +79,7 @@ describe("the routing service", () => {
       client: mongo.client,
       db: mongo.db,
       box: createSecretBox(KEYS),
+      audit: createAuditLog(mongo.db, 3_600_000),
     });
     table = createTableReader(store);
     service = createRoutingService({
@@ -100,13 +102,13 @@ describe("the routing service", () => {
 
   it("has the test connector from the first migration, and cannot remove it", async () => {
     expect((await service.listConnectors()).map(({ id }) => id)).to.deep.equal(["test"]);
-    expect(await codeOf(() => service.removeConnector("test", "ada"))).to.equal(
+    expect(await codeOf(() => service.removeConnector("test"))).to.equal(
       "invalid_state_transition",
     );
   });
 
   it("encrypts a password with the first key and decrypts it for the carrier", async () => {
-    await service.createConnector(CONNECTOR, "ada");
+    await service.createConnector(CONNECTOR);
     const stored = JSON.stringify(await mongo.db.collection("connectors").find().toArray());
     expect(stored).not.to.include("pa55word");
     expect(stored).to.include('"k2.');
@@ -115,11 +117,12 @@ describe("the routing service", () => {
   });
 
   it("serves routes while a connector's key is missing, and a new password repairs it", async () => {
-    await service.createConnector(CONNECTOR, "ada");
+    await service.createConnector(CONNECTOR);
     const store = createRoutingStore({
       client: mongo.client,
       db: mongo.db,
       box: createSecretBox(OTHER_KEYS),
+      audit: createAuditLog(mongo.db, 3_600_000),
     });
     const later = createRoutingService({
       store,
@@ -135,18 +138,13 @@ describe("the routing service", () => {
       ["test", false],
     ]);
     const change = (smpp: object, field: string) => () =>
-      later.updateConnector(
-        CONNECTOR.id,
-        { ...CONNECTOR, smpp: { ...SMPP, ...smpp } },
-        [field],
-        "ada",
-      );
+      later.updateConnector(CONNECTOR.id, { ...CONNECTOR, smpp: { ...SMPP, ...smpp } }, [field]);
     // The service cannot read the old password, so it must keep it.
     expect(await codeOf(change({ window: 7 }, "smpp.window"))).to.match(/key/);
     // A change of state or rate needs no secret and keeps them.
     const rested = { ...CONNECTOR, state: "paused", ratePerSecond: 3 };
     const fields = ["state", "rate_per_second"];
-    const paused = await later.updateConnector(CONNECTOR.id, rested, fields, "ada");
+    const paused = await later.updateConnector(CONNECTOR.id, rested, fields);
     expect(paused).to.include({ state: "paused", ratePerSecond: 3, isUnreadable: true });
     const [kept] = (await service.listConnectors()).filter(({ id }) => id === CONNECTOR.id);
     expect([kept?.smpp?.password, kept?.isUnreadable]).to.deep.equal(["pa55word", false]);
@@ -162,9 +160,14 @@ describe("the routing service", () => {
       receiptSecret: "an-old-secret-of-receipts",
     };
     const web = { ...CONNECTOR, id: "web", type: "http", smpp: undefined, http };
-    await service.createConnector(web, "ada");
+    await service.createConnector(web);
     const box = createSecretBox(OTHER_KEYS);
-    const store = createRoutingStore({ client: mongo.client, db: mongo.db, box });
+    const store = createRoutingStore({
+      client: mongo.client,
+      db: mongo.db,
+      box,
+      audit: createAuditLog(mongo.db, 3_600_000),
+    });
     const later = createRoutingService({
       store,
       clock,
@@ -172,7 +175,7 @@ describe("the routing service", () => {
     });
     const change = (next: object, ...fields: string[]) => {
       const input = { ...web, http: { ...http, ...next } };
-      return codeOf(() => later.updateConnector("web", input, fields, "ada"));
+      return codeOf(() => later.updateConnector("web", input, fields));
     };
     const both = ["http.receipt_secret", "http.headers"];
     const receiptSecret = "a-new-secret-of-receipts";
@@ -188,25 +191,30 @@ describe("the routing service", () => {
   });
 
   it("removes a connector whose key is missing", async () => {
-    await service.createConnector(CONNECTOR, "ada");
+    await service.createConnector(CONNECTOR);
     const box = createSecretBox(OTHER_KEYS);
-    const store = createRoutingStore({ client: mongo.client, db: mongo.db, box });
+    const store = createRoutingStore({
+      client: mongo.client,
+      db: mongo.db,
+      box,
+      audit: createAuditLog(mongo.db, 3_600_000),
+    });
     const later = createRoutingService({
       store,
       clock,
       notifier: { notifyChanged: () => undefined },
     });
-    expect(await codeOf(() => later.removeConnector(CONNECTOR.id, "ada"))).to.equal("done");
+    expect(await codeOf(() => later.removeConnector(CONNECTOR.id))).to.equal("done");
   });
 
   it("keeps prices beyond 2^53 exactly", async () => {
-    await service.createConnector(CONNECTOR, "ada");
+    await service.createConnector(CONNECTOR);
     await service.createRoute(ROUTE, "ada");
     expect((await service.listRoutes())[0]?.prices).to.deep.equal(ROUTE.prices);
   });
 
   it("refuses more prices than one answer can hold", async () => {
-    await service.createConnector(CONNECTOR, "ada");
+    await service.createConnector(CONNECTOR);
     const prices = Array.from({ length: 20_000 }, (_, at) => ({ prefix: String(at), price: 1 }));
     const full = Array.from({ length: 25 }, (_, at) => ({
       _id: `rte_${at}`,
@@ -222,13 +230,11 @@ describe("the routing service", () => {
 
   it("increments the version, notifies and audits at each accepted change", async () => {
     const before = (await table.read()).version;
-    await service.createConnector(CONNECTOR, "ada");
+    await service.createConnector(CONNECTOR);
     await service.createRoute(ROUTE, "ada");
     expect(await codeOf(() => service.createRoute(ROUTE, "ada"))).to.equal("already_exists");
-    expect(await codeOf(() => service.createConnector(CONNECTOR, "ada"))).to.equal(
-      "already_exists",
-    );
-    expect(await codeOf(() => service.removeConnector("smsc", "ada"))).to.equal(
+    expect(await codeOf(() => service.createConnector(CONNECTOR))).to.equal("already_exists");
+    expect(await codeOf(() => service.removeConnector("smsc"))).to.equal(
       "invalid_state_transition",
     );
     expect((await table.read()).version).to.equal(before + 2n);
@@ -244,10 +250,10 @@ describe("the routing service", () => {
   it("refuses to remove a connector while a route is created on it", async () => {
     for (let round = 0; round < 5; round++) {
       const id = `c${round}`;
-      await service.createConnector({ ...CONNECTOR, id }, "ada");
+      await service.createConnector({ ...CONNECTOR, id });
       await Promise.all([
         codeOf(() => service.createRoute({ ...ROUTE, name: id, connectorId: id }, "ada")),
-        codeOf(() => service.removeConnector(id, "bob")),
+        codeOf(() => service.removeConnector(id)),
       ]);
     }
     const connectors = new Set((await service.listConnectors()).map(({ id }) => id));
@@ -257,16 +263,16 @@ describe("the routing service", () => {
   });
 
   it("removes a route, frees its name and connector, and keeps its price versions", async () => {
-    await service.createConnector(CONNECTOR, "ada");
+    await service.createConnector(CONNECTOR);
     const { id } = await service.createRoute(ROUTE, "ada");
     const before = await table.read();
-    expect((await service.removeRoute("main", "bob")).id).to.equal(id);
+    expect((await service.removeRoute("main")).id).to.equal(id);
     const { version, routes } = await table.read();
     expect([version, routes]).to.deep.equal([before.version + 1n, []]);
-    expect(await codeOf(() => service.removeRoute(id, "bob"))).to.equal("not_found");
+    expect(await codeOf(() => service.removeRoute(id))).to.equal("not_found");
     expect((await service.createRoute(ROUTE, "ada")).id).not.to.equal(id);
-    await service.removeRoute("main", "bob");
-    expect(await codeOf(() => service.removeConnector("smsc", "bob"))).to.equal("done");
+    await service.removeRoute("main");
+    expect(await codeOf(() => service.removeConnector("smsc"))).to.equal("done");
     expect(await mongo.db.collection("price_versions").countDocuments()).to.equal(2);
     const audit = await mongo.db.collection("audit").find({ actor: "bob" }).sort({ _id: 1 });
     expect((await audit.toArray()).map(({ action }) => action)).to.deep.equal([
@@ -277,7 +283,7 @@ describe("the routing service", () => {
   });
 
   it("imports all prices or none as a new version, and changes nothing in a dry run", async () => {
-    await service.createConnector(CONNECTOR, "ada");
+    await service.createConnector(CONNECTOR);
     await service.createRoute(ROUTE, "ada");
     const good = "prefix,price\n234,2.5\n44,10\n";
     const dry = await service.importPrices("main", good, true, "ada");
@@ -300,17 +306,12 @@ describe("the routing service", () => {
   });
 
   it("keeps every one of concurrent changes, and readers see whole versions", async () => {
-    await service.createConnector(CONNECTOR, "ada");
+    await service.createConnector(CONNECTOR);
     const before = (await table.read()).version;
     const rates = Array.from({ length: 12 }, (_, at) => at + 1);
     await Promise.all(
       rates.map((ratePerSecond) =>
-        service.updateConnector(
-          "smsc",
-          { ...CONNECTOR, ratePerSecond },
-          ["rate_per_second"],
-          "ada",
-        ),
+        service.updateConnector("smsc", { ...CONNECTOR, ratePerSecond }, ["rate_per_second"]),
       ),
     );
     const { version, connectors } = await table.read();
@@ -319,7 +320,7 @@ describe("the routing service", () => {
   });
 
   it("keeps all prices of concurrent changes, each as a version", async () => {
-    await service.createConnector(CONNECTOR, "ada");
+    await service.createConnector(CONNECTOR);
     await service.createRoute(ROUTE, "ada");
     const prefixes = Array.from({ length: 8 }, (_, at) => `4${at}`);
     await Promise.all(
@@ -337,7 +338,7 @@ describe("the routing service", () => {
   });
 
   it("tries a failing connector last for every reader, and notifies once", async () => {
-    await service.createConnector(CONNECTOR, "ada");
+    await service.createConnector(CONNECTOR);
     notified = 0;
     const health = createHealthService({
       store: createHealthStore(mongo.db),

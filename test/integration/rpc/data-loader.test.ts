@@ -6,6 +6,7 @@ import { migrate as migrateSenderIds } from "../../../services/sender-id/migrate
 import { createSenderIdStore } from "../../../services/sender-id/store/sender-id-store.ts";
 import { systemClock } from "../../../services/shared/core/clock.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
+import { createAuditLog } from "../../../services/shared/io/audit-log.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
 import type { Outbox } from "../../../services/shared/io/outbox.ts";
@@ -35,7 +36,11 @@ describe("batched look-ups", () => {
   describe("keys and tenants", () => {
     const cacheInvalidation = { tenantChanged: () => undefined, keyChanged: () => undefined };
     const service = () =>
-      createTenantService(createTenantStore(mongo.db), cacheInvalidation, systemClock);
+      createTenantService(
+        createTenantStore(mongo.client, mongo.db, createAuditLog(mongo.db, 3_600_000)),
+        cacheInvalidation,
+        systemClock,
+      );
     const newKey = (tenantId: string) =>
       service().createApiKey({ tenantId, mode: "live", scopes: [], allowedNetworks: [] });
 
@@ -78,6 +83,7 @@ describe("batched look-ups", () => {
     const service = () => {
       const { client, db } = mongo;
       const store = createSenderIdStore({
+        audit: createAuditLog(mongo.db, 3_600_000),
         ...{ client, db, outbox: noOutbox },
         encodeEvent: toSenderIdEvent,
       });

@@ -4,6 +4,7 @@ import { Binary } from "mongodb";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
 import type { AppError } from "../../../services/shared/core/errors.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
+import { createAuditLog } from "../../../services/shared/io/audit-log.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
 import { createTenantService, type TenantService } from "../../../services/tenant/app/tenants.ts";
@@ -29,7 +30,7 @@ describe("the keys of a tenant", function () {
     await migrate(mongo.db);
     const cacheInvalidation = { tenantChanged: () => undefined, keyChanged: () => undefined };
     service = createTenantService(
-      createTenantStore(mongo.db),
+      createTenantStore(mongo.client, mongo.db, createAuditLog(mongo.db, 3_600_000)),
       cacheInvalidation,
       createManualClock(1),
     );

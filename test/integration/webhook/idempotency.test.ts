@@ -6,6 +6,7 @@ import { KeyedOperation, WebhookService } from "../../../proto/gen/sms/v1/webhoo
 import { fingerprint } from "../../../services/shared/core/canonical-json.ts";
 import { systemClock } from "../../../services/shared/core/clock.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
+import { createAuditLog } from "../../../services/shared/io/audit-log.ts";
 import { createSecretBox } from "../../../services/shared/io/encryption.ts";
 import { toAppError } from "../../../services/shared/rpc/error-status.ts";
 import { createLocalTransport } from "../../../services/shared/rpc/local-transport.ts";
@@ -69,6 +70,7 @@ describe("idempotency keys of webhook operations", () => {
       endpoints: nothing,
       deliveries: slow.deliveries,
       deadLetters: nothing,
+      audit: createAuditLog(mongo.db, KEPT_MS),
       idempotency: createIdempotency(mongo.client, mongo.db, box, KEPT_MS),
     });
     const routes: Parameters<typeof createLocalTransport>[0]["routes"] = (router) =>

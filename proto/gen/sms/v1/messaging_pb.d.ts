@@ -8,6 +8,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { Message as Message$1 } from "@bufbuild/protobuf";
 import type { Mode, Reason } from "./common_pb.js";
 import type { TrafficClass } from "./sender_id_pb.js";
+import type { ListAuditRecordsRequestSchema, ListAuditRecordsResponseSchema } from "./audit_pb.js";
 
 /**
  * Describes the file sms/v1/messaging.proto.
@@ -2417,6 +2418,16 @@ export declare const MessagingService: GenService<{
     methodKind: "unary";
     input: typeof GetQueueStatsRequestSchema;
     output: typeof GetQueueStatsResponseSchema;
+  },
+  /**
+   * The changes that calls have made to this service's data, newest first.
+   *
+   * @generated from rpc sms.v1.MessagingService.ListAuditRecords
+   */
+  listAuditRecords: {
+    methodKind: "unary";
+    input: typeof ListAuditRecordsRequestSchema;
+    output: typeof ListAuditRecordsResponseSchema;
   },
 }>;
 

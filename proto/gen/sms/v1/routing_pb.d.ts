@@ -7,6 +7,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Actor, Mode } from "./common_pb.js";
+import type { ListAuditRecordsRequestSchema, ListAuditRecordsResponseSchema } from "./audit_pb.js";
 
 /**
  * Describes the file sms/v1/routing.proto.
@@ -1348,6 +1349,16 @@ export declare const RoutingService: GenService<{
     methodKind: "unary";
     input: typeof ReportConnectorHealthRequestSchema;
     output: typeof ReportConnectorHealthResponseSchema;
+  },
+  /**
+   * The changes that calls have made to this service's data, newest first.
+   *
+   * @generated from rpc sms.v1.RoutingService.ListAuditRecords
+   */
+  listAuditRecords: {
+    methodKind: "unary";
+    input: typeof ListAuditRecordsRequestSchema;
+    output: typeof ListAuditRecordsResponseSchema;
   },
 }>;
 

@@ -7,6 +7,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Mode } from "./common_pb.js";
+import type { ListAuditRecordsRequestSchema, ListAuditRecordsResponseSchema } from "./audit_pb.js";
 
 /**
  * Describes the file sms/v1/tenant.proto.
@@ -728,6 +729,16 @@ export declare const TenantService: GenService<{
     methodKind: "unary";
     input: typeof AuthenticateManyRequestSchema;
     output: typeof AuthenticateManyResponseSchema;
+  },
+  /**
+   * The changes that calls have made to this service's data, newest first.
+   *
+   * @generated from rpc sms.v1.TenantService.ListAuditRecords
+   */
+  listAuditRecords: {
+    methodKind: "unary";
+    input: typeof ListAuditRecordsRequestSchema;
+    output: typeof ListAuditRecordsResponseSchema;
   },
 }>;
 

@@ -8,6 +8,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { Message } from "@bufbuild/protobuf";
 import type { Actor } from "./common_pb.js";
 import type { ListDeadLettersRequestSchema, ListDeadLettersResponseSchema, ReplayDeadLettersRequestSchema, ReplayDeadLettersResponseSchema } from "./webhook_pb.js";
+import type { ListAuditRecordsRequestSchema, ListAuditRecordsResponseSchema } from "./audit_pb.js";
 
 /**
  * Describes the file sms/v1/wallet.proto.
@@ -1337,6 +1338,16 @@ export declare const WalletService: GenService<{
     methodKind: "unary";
     input: typeof ReplayDeadLettersRequestSchema;
     output: typeof ReplayDeadLettersResponseSchema;
+  },
+  /**
+   * The changes that calls have made to this service's data, newest first.
+   *
+   * @generated from rpc sms.v1.WalletService.ListAuditRecords
+   */
+  listAuditRecords: {
+    methodKind: "unary";
+    input: typeof ListAuditRecordsRequestSchema;
+    output: typeof ListAuditRecordsResponseSchema;
   },
 }>;
 

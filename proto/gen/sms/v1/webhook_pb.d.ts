@@ -8,6 +8,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { Message } from "@bufbuild/protobuf";
 import type { MessageSource } from "./messaging_pb.js";
 import type { Mode } from "./common_pb.js";
+import type { ListAuditRecordsRequestSchema, ListAuditRecordsResponseSchema } from "./audit_pb.js";
 
 /**
  * Describes the file sms/v1/webhook.proto.
@@ -1304,6 +1305,16 @@ export declare const WebhookService: GenService<{
     methodKind: "unary";
     input: typeof ReplayDeadLettersRequestSchema;
     output: typeof ReplayDeadLettersResponseSchema;
+  },
+  /**
+   * The changes that calls have made to this service's data, newest first.
+   *
+   * @generated from rpc sms.v1.WebhookService.ListAuditRecords
+   */
+  listAuditRecords: {
+    methodKind: "unary";
+    input: typeof ListAuditRecordsRequestSchema;
+    output: typeof ListAuditRecordsResponseSchema;
   },
 }>;
 
