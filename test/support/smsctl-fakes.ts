@@ -4,6 +4,7 @@ import { CampaignService } from "../../proto/gen/sms/v1/campaign_pb.js";
 import { ConsentService } from "../../proto/gen/sms/v1/consent_pb.js";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
+import { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
@@ -19,6 +20,7 @@ import type { Json } from "../../services/smsctl/cli/to-json.ts";
 /** The responses of the services. */
 export type Fakes = {
   tenants?: Partial<ServiceImpl<typeof TenantService>>;
+  senderIds?: Partial<ServiceImpl<typeof SenderIdService>>;
   wallets?: Partial<ServiceImpl<typeof WalletService>>;
   routing?: Partial<ServiceImpl<typeof RoutingService>>;
   messaging?: Partial<ServiceImpl<typeof MessagingService>>;
@@ -52,6 +54,7 @@ export function clientsOf(fakes: Fakes): Clients {
   } = fakes;
   const transport = createRouterTransport((router) => {
     router.service(TenantService, tenants);
+    router.service(SenderIdService, fakes.senderIds ?? {});
     router.service(WalletService, { getWallet, ...wallets });
     router.service(RoutingService, routing ?? {});
     router.service(MessagingService, { listMessages: () => ({}), ...messaging });
@@ -61,6 +64,7 @@ export function clientsOf(fakes: Fakes): Clients {
   });
   return {
     tenants: createClient(TenantService, transport),
+    senderIds: createClient(SenderIdService, transport),
     wallets: createClient(WalletService, transport),
     routing: createClient(RoutingService, transport),
     messaging: createClient(MessagingService, transport),

@@ -35,6 +35,34 @@ describe("smsctl message", () => {
     ]);
   });
 
+  for (const [words, sent] of [
+    [[], { source: 1, mode: 1 }],
+    [["--source", "quick_send"], { source: 3, mode: 1 }],
+    [["--source", "test_send", "--mode", "test"], { source: 4, mode: 2 }],
+  ] as const) {
+    it(`message send ${words.join(" ")} sends one message from that source`, async () => {
+      const asked: object[] = [];
+      const send = ["message", "send", ...OF, "--to", "08031234567", "--from", "Acme"];
+      const { result } = await run(MESSAGE_COMMANDS.send, [...send, "--body", "Hi", ...words], {
+        messaging: {
+          sendMessages({ tenantId, source, mode, endpoint, from, body, recipients }) {
+            asked.push({ tenantId, source, mode, endpoint, from, body, to: recipients[0]?.to });
+            return { message: { id: "msg_1" } };
+          },
+        },
+      });
+      const one = { tenantId: "ten_1", endpoint: 1, from: "Acme", body: "Hi", to: "08031234567" };
+      expect(asked).to.deep.equal([{ ...one, ...sent }]);
+      expect(result).to.include({ id: "msg_1" });
+    });
+  }
+
+  it("message send refuses a campaign's source", async () => {
+    const words = ["message", "send", ...OF, "--to", "1", "--from", "A", "--body", "x"];
+    const error = await errorOf(run(MESSAGE_COMMANDS.send, [...words, "--source", "campaign"], {}));
+    expect(error.code).to.equal("validation_error");
+  });
+
   for (const [option, value] of [
     ["--recipient", "nobody"],
     ["--source", "1"],
