@@ -1,9 +1,10 @@
-import { DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
+import { AUDIT_SETTINGS, DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
 import { type Config, durationMs, readConfig, whole } from "../shared/io/config.ts";
 
 /** Settings of the campaign service; durations in milliseconds. */
 export const CAMPAIGN_SETTINGS = {
   ...DATABASE_SETTINGS,
+  ...AUDIT_SETTINGS,
   ...EVENT_SETTINGS,
   /** How long an idempotency key is kept; the same setting as messaging's. */
   IDEMPOTENCY_TTL_MS: durationMs(86_400_000, 100),

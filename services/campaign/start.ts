@@ -3,6 +3,7 @@ import { CampaignService } from "../../proto/gen/sms/v1/campaign_pb.js";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { createAuditLog } from "../shared/io/audit-log.ts";
 import { startConsumer } from "../shared/io/consumer.ts";
 import { createDeadLetters } from "../shared/io/dead-letters.ts";
 import { createKeyedAnswers } from "../shared/io/keyed-answers.ts";
@@ -41,12 +42,14 @@ export const start: StartService = async (context) => {
   const { mongo, nats } = await openServers(context, config);
   const outbox = createOutbox({ db: mongo.db, nats, log });
   lifecycle.onClose("campaign outbox", () => outbox.close());
+  const audit = createAuditLog(mongo.db, config.AUDIT_KEEP_MS);
   const store = createCampaignStore({
     client: mongo.client,
     db: mongo.db,
     outbox,
     encodeEvent: toCampaignEvent,
     keyTtlMs: config.IDEMPOTENCY_TTL_MS,
+    audit,
   });
   const useCases = openCampaigns(
     {
@@ -65,7 +68,7 @@ export const start: StartService = async (context) => {
   const idempotency = createKeyedAnswers(mongo.db, config.IDEMPOTENCY_TTL_MS);
   const handle = createMessageHandler(useCases.follow);
   const deadLetters = createDeadLetters(mongo.db, handle);
-  const rpc = createCampaignRpc({ ...useCases, store, idempotency, deadLetters });
+  const rpc = createCampaignRpc({ ...useCases, store, idempotency, deadLetters, audit });
   context.serve((router) => void router.service(CampaignService, rpc));
   const consumer = startConsumer({
     nats,

@@ -87,7 +87,7 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
     "sms.v1.CampaignService": [
       ...["GetCampaign", "ListCampaigns", "ListRecipients", "FindRecipients", "PauseCampaign"],
       ...["ResumeCampaign", "CancelOpenCampaign", "CheckCampaigns"],
-      ...["ListDeadLetters", "ReplayDeadLetters"],
+      ...["ListDeadLetters", "ReplayDeadLetters", "ListAuditRecords"],
     ],
     "sms.v1.ConsentService": [
       ...["ListInboundMessages", "GetInboundMessage", "ListSuppressions", "AddSuppressions"],

@@ -127,6 +127,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   })),
   "CampaignService/ListDeadLetters": internal(OPERATORS),
   "CampaignService/ReplayDeadLetters": internal(OPERATORS),
+  "CampaignService/ListAuditRecords": list("draft", onlyTenant),
 
   "ConsentService/RecordInbound": internal(CARRIERS),
   "ConsentService/ConfirmInbound": internal(CARRIERS),

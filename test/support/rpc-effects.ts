@@ -38,6 +38,16 @@ export const READING = [
   "WalletService/StreamSettlements",
   "WalletService/StreamReservations",
   "WalletService/ListDeadLetters",
+  "CampaignService/GetCampaign",
+  "CampaignService/ListCampaigns",
+  "CampaignService/ListRecipients",
+  "CampaignService/EstimateCampaign",
+  "CampaignService/PreviewCampaign",
+  "CampaignService/CheckCampaigns",
+  "CampaignService/FindRecipients",
+  "CampaignService/ListDeadLetters",
+  "CampaignService/ListAuditRecords",
+  "MessagingService/EstimateSend",
   "WebhookService/GetEndpoint",
   "WebhookService/ListEndpoints",
   "WebhookService/ListDeliveries",
@@ -49,6 +59,16 @@ export const READING = [
 
 /** Methods that leave an entry in the audit trail whenever they change something. */
 export const AUDITED = [
+  "CampaignService/CreateCampaign",
+  "CampaignService/UpdateCampaign",
+  "CampaignService/DeleteCampaign",
+  "CampaignService/AddRecipients",
+  "CampaignService/ClearRecipients",
+  "CampaignService/StartCampaign",
+  "CampaignService/PauseCampaign",
+  "CampaignService/ResumeCampaign",
+  "CampaignService/CancelOpenCampaign",
+  "CampaignService/ReplayDeadLetters",
   "MessagingService/CancelMessage",
   "MessagingService/CancelCampaign",
   "RoutingService/CreateConnector",
@@ -88,6 +108,7 @@ const CLAIM = "the message's history is the record, with its connector";
 
 /** Methods of the message path, whose effects are records by themselves. */
 export const RECORDED: Readonly<Record<string, string>> = {
+  "CampaignService/SendCampaignTest": SEND,
   "MessagingService/SendMessages": SEND,
   "MessagingService/SendMany": SEND,
   "MessagingService/SendEach": SEND,

@@ -1,8 +1,10 @@
 /** The part of `sms.v1.CampaignService` that operators call. */
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
+import { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
 import { checkItems } from "../../shared/core/limits.ts";
-import type { DeadLetters } from "../../shared/io/dead-letters.ts";
+import type { AuditLog } from "../../shared/io/audit-log.ts";
+import { type DeadLetters, replayAudited } from "../../shared/io/dead-letters.ts";
+import { auditHandler } from "../../shared/rpc/audit-handler.ts";
 import type { createCheck } from "../app/check.ts";
 import { rowToProto } from "./proto.ts";
 import { targetOf } from "./target.ts";
@@ -11,13 +13,15 @@ import { targetOf } from "./target.ts";
 export type OperatorUseCases = {
   readonly check: ReturnType<typeof createCheck>;
   readonly deadLetters: DeadLetters;
+  readonly audit: AuditLog;
 };
 
 /** Numbers or ids of one request. */
 const ITEMS_MAX = 1000;
 
-export function operatorMethods({ check, deadLetters }: OperatorUseCases) {
+export function operatorMethods({ check, deadLetters, audit }: OperatorUseCases) {
   return {
+    ...auditHandler(CampaignService, audit),
     async *checkCampaigns({ tenantId }) {
       for await (const part of check.all(tenantId || undefined)) {
         const breaches = part.breaches.map((breach) => ({ ...breach, ids: [...breach.ids] }));
@@ -42,7 +46,7 @@ export function operatorMethods({ check, deadLetters }: OperatorUseCases) {
     },
     async replayDeadLetters({ ids }) {
       checkItems("ids", ids.length, 0, ITEMS_MAX);
-      return { replayed: await deadLetters.replay(ids) };
+      return { replayed: await replayAudited(deadLetters, audit, ids) };
     },
   } satisfies Partial<ServiceImpl<typeof CampaignService>>;
 }

@@ -6,6 +6,7 @@
 import { type ClientSession, type Collection, type Db, Long, type MongoClient } from "mongodb";
 import { invalidField } from "../../shared/core/limits.ts";
 import { endAbandonedWhile } from "../../shared/io/abandoned-transactions.ts";
+import { type AuditLog, isInCall } from "../../shared/io/audit-log.ts";
 import { saveKeyedAnswer } from "../../shared/io/keyed-answers.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo } from "../../shared/io/mongo-errors.ts";
@@ -20,7 +21,7 @@ import type {
   RowFilter,
   Scope,
 } from "../app/ports.ts";
-import { OPEN_STATUSES, type Transition } from "../domain/campaign.ts";
+import { type Campaign, OPEN_STATUSES, type Transition } from "../domain/campaign.ts";
 import { INDEXES } from "./collections.ts";
 import {
   type CampaignDocument,
@@ -58,12 +59,22 @@ export function createCampaignStore(options: {
   readonly outbox: Pick<Outbox, "write" | "publish">;
   readonly encodeEvent: (transition: Transition) => StreamItem | undefined;
   readonly keyTtlMs: number;
+  readonly audit: AuditLog;
 }): CampaignStore & AllCampaigns {
-  const { client, db, outbox, encodeEvent } = options;
+  const { client, db, outbox, encodeEvent, audit } = options;
   const campaigns: Collection<CampaignDocument> = db.collection("campaigns", EXACT);
   const rows: Collection<RowDocument> = db.collection("rows", EXACT);
   const chunks: Collection<ChunkDocument> = db.collection("chunks", EXACT);
   const tenants: Collection<{ _id: string; drafts: number }> = db.collection("tenants");
+
+  function record(
+    before: Campaign | undefined,
+    after: Campaign | undefined,
+    session: ClientSession,
+  ): Promise<void> {
+    const { id: subject = "", tenantId = "" } = after ?? before ?? {};
+    return audit.write({ tenantId, subject, before, after }, session);
+  }
 
   function inTransaction(session: ClientSession, document: CampaignDocument): CampaignTransaction {
     const campaignId = document._id;
@@ -131,6 +142,7 @@ export function createCampaignStore(options: {
           throw invalidField("name", "too_many", `At most ${openMax} campaigns may be open.`);
         }
         await campaigns.insertOne(fromCampaign(campaign), { session });
+        await record(undefined, campaign, session);
         if (answer !== undefined) await saveKeyedAnswer(db, answer, options.keyTtlMs, session);
       });
     },
@@ -176,6 +188,8 @@ export function createCampaignStore(options: {
           const { lease } = document;
           const replacement = { ...fromCampaign(campaign), ...(lease && { lease }) };
           await campaigns.replaceOne({ _id: id }, replacement, { session });
+          // The feeder and the consumer change campaigns too, for no caller; the rows are their record.
+          if (isInCall()) await record(toCampaign(document), campaign, session);
         }
         const item =
           transition === undefined || campaign === undefined
@@ -187,15 +201,17 @@ export function createCampaignStore(options: {
       outbox.publish(ticket);
       return result?.result;
     },
-    async hide(id) {
-      const { matchedCount } = await guardMongo(
-        campaigns.updateOne(
+    hide: (id) =>
+      runTransaction(client, async (session) => {
+        const hidden = await campaigns.findOneAndUpdate(
           { _id: id, status: "draft", work: { $ne: "hidden" } },
           { $set: { work: "hidden" } },
-        ),
-      );
-      return matchedCount === 1;
-    },
+          { session },
+        );
+        if (hidden === null) return false;
+        await record(toCampaign(hidden), undefined, session);
+        return true;
+      }),
     async leaseWork(owner, nowMs, untilMs, limit) {
       const now = new Date(nowMs);
       const free = {

@@ -1,3 +1,4 @@
+import { AUDIT } from "../../shared/io/audit-log.ts";
 import { KEYED_ANSWER_SHAPES } from "../../shared/io/keyed-answers.ts";
 import type { CollectionShape } from "../../shared/io/migration.ts";
 
@@ -48,6 +49,7 @@ export const COLLECTIONS: readonly CollectionShape[] = [
     },
   },
   { name: "chunks", indexes: [] },
+  AUDIT,
   { name: "tenants", indexes: [] },
   ...KEYED_ANSWER_SHAPES,
 ];

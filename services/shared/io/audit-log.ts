@@ -6,7 +6,7 @@ import type { ClientSession, Collection, Db, Filter } from "mongodb";
 import { type AuditChange, type AuditSource, auditTexts } from "../core/audit.ts";
 import { isId, newId } from "../core/ids.ts";
 import { checkCursor, pageLimit } from "../core/limits.ts";
-import { currentCall } from "../rpc/call-context.ts";
+import { activeCall, currentCall } from "../rpc/call-context.ts";
 import type { CollectionShape } from "./migration.ts";
 import { guardMongo } from "./mongo-errors.ts";
 
@@ -101,6 +101,11 @@ export function auditSource(): AuditSource {
     actor: name === undefined ? undefined : { name, address },
     requestId: call.requestId,
   };
+}
+
+/** Whether a call is being served: work of a service's own, such as a sweep, is no change by a caller. */
+export function isInCall(): boolean {
+  return activeCall()?.method !== undefined;
 }
 
 /** The document of an entry, for a store that inserts it together with others. */

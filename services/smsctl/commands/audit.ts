@@ -14,6 +14,7 @@ const TRAILS = {
   routing: "routing",
   messaging: "messaging",
   webhook: "webhooks",
+  campaign: "campaigns",
 } as const satisfies Readonly<Record<string, keyof Clients>>;
 
 /** `smsctl audit`: who changed what, in all services or one, newest first. */

@@ -3,6 +3,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { expect } from "chai";
 import type { AuditRecord } from "../../../proto/gen/sms/v1/audit_pb.js";
+import { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import {
   MessageSource,
@@ -20,8 +21,14 @@ import {
   createGrpcJsTransport,
   type RpcTransport,
 } from "../../../services/shared/rpc/transport.ts";
+import {
+  type AuditStep,
+  campaignSteps,
+  type LazyStep,
+  lazy,
+  webhookSteps,
+} from "../../support/audit-steps.ts";
 import { insertDeadLetter } from "../../support/dead-letter.ts";
-import { eventually } from "../../support/poll.ts";
 import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
 import { AUDITED, type AuditedMethod } from "../../support/rpc-effects.ts";
 import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
@@ -35,17 +42,8 @@ const SERVICES = [
   RoutingService,
   MessagingService,
   WebhookService,
+  CampaignService,
 ] as const;
-
-type Step = {
-  readonly method: AuditedMethod;
-  readonly call: () => Promise<unknown>;
-  /** The tenant of the entry; empty for what belongs to the operator. */
-  readonly tenantId?: string | (() => string);
-  /** What the changed fields contain. */
-  readonly before?: object | "";
-  readonly after?: object | "";
-};
 
 describe("the audit trail", function () {
   this.timeout(60_000);
@@ -79,7 +77,13 @@ describe("the audit trail", function () {
   }
 
   /** Makes the call for a person, and checks its one entry. */
-  async function check({ method, call, tenantId: of = "", before, after }: Step): Promise<void> {
+  async function check({
+    method,
+    call,
+    tenantId: of = "",
+    before,
+    after,
+  }: AuditStep): Promise<void> {
     const requestId = newId("request");
     const person = { actorName: "dashboard:ada", actorAddress: "203.0.113.7" };
     await runInCall({ requestId, ...person }, call).catch((error: unknown) => {
@@ -89,7 +93,7 @@ describe("the audit trail", function () {
     const tenantId = typeof of === "string" ? of : of();
     if (entry === undefined) throw new Error(`${method} left no entry`);
     expect(others, `further entries of ${method}`).to.deep.equal([]);
-    expect(entry).to.include({ method: `sms.v1.${method}`, caller: "service", tenantId });
+    expect(entry).to.include({ method: `sms.v1.${method}`, caller: "developer", tenantId });
     expect(entry.actor).to.include({ name: "dashboard:ada", address: "203.0.113.7" });
     expect(entry.subject, `${method}'s subject`).to.not.equal("");
     for (const [text, expected] of [
@@ -105,6 +109,9 @@ describe("the audit trail", function () {
   it("has one entry of each audited method: caller, person, tenant, before and after", async function () {
     this.timeout(120_000);
     const { tenantId } = owner;
+    // Nothing listens there.
+    const failingUrl = `https://${new URL(rest.stack.receiver.url).hostname}/`;
+    const world = { client, tenantId, sender: owner.sender, failingUrl };
     const done = new Set<AuditedMethod>();
     const steps = [
       ...tenantSteps(),
@@ -112,7 +119,8 @@ describe("the audit trail", function () {
       ...walletSteps(),
       ...routingSteps(),
       ...messagingSteps(tenantId),
-      ...webhookSteps(tenantId),
+      ...webhookSteps(world),
+      ...campaignSteps(world),
       ...deadLetterSteps(),
     ];
     for (const step of steps) {
@@ -122,13 +130,9 @@ describe("the audit trail", function () {
     expect([...done].sort()).to.deep.equal([...AUDITED].sort());
   });
 
-  type Lazy = (() => Promise<Step>) & { readonly method: AuditedMethod };
-  const lazy = (method: AuditedMethod, make: () => Promise<Omit<Step, "method">>): Lazy =>
-    Object.assign(async () => ({ method, ...(await make()) }), { method });
-
   let made = { tenant: "", key: "" };
 
-  function tenantSteps(): Lazy[] {
+  function tenantSteps(): LazyStep[] {
     const tenants = client(TenantService);
     return [
       lazy("TenantService/CreateTenant", async () => ({
@@ -163,7 +167,7 @@ describe("the audit trail", function () {
     ];
   }
 
-  function senderSteps(tenantId: string): Lazy[] {
+  function senderSteps(tenantId: string): LazyStep[] {
     const senders = client(SenderIdService);
     return [
       lazy("SenderIdService/CreateSenderId", async () => ({
@@ -185,12 +189,12 @@ describe("the audit trail", function () {
     ];
   }
 
-  function walletSteps(): Lazy[] {
+  function walletSteps(): LazyStep[] {
     const wallets = client(WalletService);
     const step = (
       name: AuditedMethod,
       call: () => Promise<unknown>,
-      texts: Pick<Step, "before" | "after">,
+      texts: Pick<AuditStep, "before" | "after">,
     ) => lazy(name, async () => ({ tenantId: made.tenant, call, ...texts }));
     const of = () => ({ tenantId: made.tenant });
     return [
@@ -215,14 +219,14 @@ describe("the audit trail", function () {
     ];
   }
 
-  function routingSteps(): Lazy[] {
+  function routingSteps(): LazyStep[] {
     const routing = client(RoutingService);
     const id = "audited";
     const smpp = { host: "smsc.example", systemId: "ada", password: "pa55word" };
     const step = (
       name: AuditedMethod,
       call: () => Promise<unknown>,
-      texts: Pick<Step, "before" | "after">,
+      texts: Pick<AuditStep, "before" | "after">,
     ) => lazy(name, async () => ({ call, ...texts }));
     return [
       step(
@@ -275,7 +279,7 @@ describe("the audit trail", function () {
     ];
   }
 
-  function messagingSteps(tenantId: string): Lazy[] {
+  function messagingSteps(tenantId: string): LazyStep[] {
     const messaging = client(MessagingService);
     const campaignId = newId("campaign");
     const schedule = (source: MessageSource, campaign = "") =>
@@ -299,68 +303,7 @@ describe("the audit trail", function () {
     ];
   }
 
-  function webhookSteps(tenantId: string): Lazy[] {
-    const webhooks = client(WebhookService);
-    const hook = { tenantId, endpointId: "" };
-    // Nothing listens there: each delivery fails.
-    const url = `https://${new URL(rest.stack.receiver.url).hostname}/`;
-    let deliveryId = "";
-    const statusOf = async () =>
-      (await webhooks.getDelivery({ ...hook, deliveryId })).delivery?.status;
-    const failed = async () => {
-      await eventually(async () => (await statusOf()) === 3);
-    };
-    const step = (
-      name: AuditedMethod,
-      call: () => Promise<unknown>,
-      texts: Pick<Step, "before" | "after"> = {},
-      prepare: () => Promise<void> = async () => undefined,
-    ) =>
-      lazy(name, async () => {
-        await prepare();
-        return { tenantId, call, ...texts };
-      });
-    return [
-      step(
-        "WebhookService/CreateEndpoint",
-        async () => {
-          const { endpoint } = await webhooks.createEndpoint({ tenantId, url });
-          hook.endpointId = endpoint?.id ?? "";
-        },
-        { before: "", after: { url, secrets: "hidden" } },
-      ),
-      step(
-        "WebhookService/UpdateEndpoint",
-        () => webhooks.updateEndpoint({ ...hook, description: "audited" }),
-        { before: { description: "" }, after: { description: "audited" } },
-      ),
-      step("WebhookService/RotateSecret", () => webhooks.rotateSecret(hook), {
-        before: { secrets: "hidden" },
-        after: { secrets: "hidden" },
-      }),
-      step("WebhookService/SendTestEvent", async () => {
-        deliveryId = (await webhooks.sendTestEvent(hook)).delivery?.id ?? "";
-      }),
-      step(
-        "WebhookService/ResendDelivery",
-        () => webhooks.resendDelivery({ ...hook, deliveryId }),
-        {},
-        failed,
-      ),
-      step(
-        "WebhookService/RecoverDeliveries",
-        () => webhooks.recoverDeliveries(hook),
-        { after: { recovered: 1 } },
-        failed,
-      ),
-      step("WebhookService/DeleteEndpoint", () => webhooks.deleteEndpoint(hook), {
-        before: { description: "audited" },
-        after: "",
-      }),
-    ];
-  }
-
-  function deadLetterSteps(): Lazy[] {
+  function deadLetterSteps(): LazyStep[] {
     const step = (name: AuditedMethod, service: string, replay: (id: string) => Promise<unknown>) =>
       lazy(name, async () => {
         const id = await insertDeadLetter(rest.stack.mongodb_uri, `sms_${service}`, made.tenant);
@@ -369,6 +312,9 @@ describe("the audit trail", function () {
     return [
       step("WalletService/ReplayDeadLetters", "wallet", (id) =>
         client(WalletService).replayDeadLetters({ ids: [id] }),
+      ),
+      step("CampaignService/ReplayDeadLetters", "campaign", (id) =>
+        client(CampaignService).replayDeadLetters({ ids: [id] }),
       ),
       step("WebhookService/ReplayDeadLetters", "webhook", (id) =>
         client(WebhookService).replayDeadLetters({ ids: [id] }),

@@ -28,6 +28,7 @@ describe("smsctl audit", () => {
     routing: answering("aud_4"),
     messaging: answering(),
     webhooks: answering("aud_1"),
+    campaigns: answering(),
   });
   beforeEach(() => {
     asked.length = 0;

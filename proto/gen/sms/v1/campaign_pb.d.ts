@@ -8,6 +8,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { Message } from "@bufbuild/protobuf";
 import type { Mode, Reason } from "./common_pb.js";
 import type { ListDeadLettersRequestSchema, ListDeadLettersResponseSchema, ReplayDeadLettersRequestSchema, ReplayDeadLettersResponseSchema } from "./webhook_pb.js";
+import type { ListAuditRecordsRequestSchema, ListAuditRecordsResponseSchema } from "./audit_pb.js";
 
 /**
  * Describes the file sms/v1/campaign.proto.
@@ -1565,6 +1566,16 @@ export declare const CampaignService: GenService<{
     methodKind: "unary";
     input: typeof ReplayDeadLettersRequestSchema;
     output: typeof ReplayDeadLettersResponseSchema;
+  },
+  /**
+   * The changes that calls have made to this service's data, newest first.
+   *
+   * @generated from rpc sms.v1.CampaignService.ListAuditRecords
+   */
+  listAuditRecords: {
+    methodKind: "unary";
+    input: typeof ListAuditRecordsRequestSchema;
+    output: typeof ListAuditRecordsResponseSchema;
   },
 }>;
 

@@ -1,0 +1,153 @@
+/** Calls of audited RPCs of the webhook and campaign services, for the test of the audit trail. */
+import type { DescService } from "@bufbuild/protobuf";
+import type { Client } from "@connectrpc/connect";
+import { CampaignService } from "../../proto/gen/sms/v1/campaign_pb.js";
+import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
+import { eventually } from "./poll.ts";
+import type { AuditedMethod } from "./rpc-effects.ts";
+
+/** One call and the entry that it leaves. */
+export type AuditStep = {
+  readonly method: AuditedMethod;
+  readonly call: () => Promise<unknown>;
+  /** The tenant of the entry; empty for what belongs to the operator. */
+  readonly tenantId?: string | (() => string);
+  /** What the changed fields contain. */
+  readonly before?: object | "";
+  readonly after?: object | "";
+};
+
+/** A step that is made when its turn comes. */
+export type LazyStep = (() => Promise<AuditStep>) & { readonly method: AuditedMethod };
+/** Names a step before it is made. */
+export const lazy = (
+  method: AuditedMethod,
+  make: () => Promise<Omit<AuditStep, "method">>,
+): LazyStep => Object.assign(async () => ({ method, ...(await make()) }), { method });
+
+/** What the steps use. */
+export type AuditWorld = {
+  readonly client: <S extends DescService>(service: S) => Client<S>;
+  readonly tenantId: string;
+  readonly sender: string;
+  /** Each delivery to it fails. */
+  readonly failingUrl: string;
+};
+
+export function webhookSteps({ client, tenantId, failingUrl: url }: AuditWorld): LazyStep[] {
+  const webhooks = client(WebhookService);
+  const hook = { tenantId, endpointId: "" };
+  let deliveryId = "";
+  const statusOf = async () =>
+    (await webhooks.getDelivery({ ...hook, deliveryId })).delivery?.status;
+  const failed = async () => {
+    await eventually(async () => (await statusOf()) === 3);
+  };
+  const step = (
+    name: AuditedMethod,
+    call: () => Promise<unknown>,
+    texts: Pick<AuditStep, "before" | "after"> = {},
+    prepare: () => Promise<void> = async () => undefined,
+  ) =>
+    lazy(name, async () => {
+      await prepare();
+      return { tenantId, call, ...texts };
+    });
+  return [
+    step(
+      "WebhookService/CreateEndpoint",
+      async () => {
+        const { endpoint } = await webhooks.createEndpoint({ tenantId, url });
+        hook.endpointId = endpoint?.id ?? "";
+      },
+      { before: "", after: { url, secrets: "hidden" } },
+    ),
+    step(
+      "WebhookService/UpdateEndpoint",
+      () => webhooks.updateEndpoint({ ...hook, description: "audited" }),
+      { before: { description: "" }, after: { description: "audited" } },
+    ),
+    step("WebhookService/RotateSecret", () => webhooks.rotateSecret(hook), {
+      before: { secrets: "hidden" },
+      after: { secrets: "hidden" },
+    }),
+    step("WebhookService/SendTestEvent", async () => {
+      deliveryId = (await webhooks.sendTestEvent(hook)).delivery?.id ?? "";
+    }),
+    step(
+      "WebhookService/ResendDelivery",
+      () => webhooks.resendDelivery({ ...hook, deliveryId }),
+      {},
+      failed,
+    ),
+    step(
+      "WebhookService/RecoverDeliveries",
+      () => webhooks.recoverDeliveries(hook),
+      { after: { recovered: 1 } },
+      failed,
+    ),
+    step("WebhookService/DeleteEndpoint", () => webhooks.deleteEndpoint(hook), {
+      before: { description: "audited" },
+      after: "",
+    }),
+  ];
+}
+
+export function campaignSteps({ client, tenantId, sender }: AuditWorld): LazyStep[] {
+  const campaigns = client(CampaignService);
+  const target = { tenantId, mode: Mode.TEST, campaignId: "" };
+  /** It starts tomorrow, so that nothing changes it but the calls below. */
+  const create = async (name: string) => {
+    const sendAtMs = BigInt(Date.now() + 86_400_000);
+    const content = { name, body: "Hi", from: sender, sendAtMs };
+    const { campaign } = await campaigns.createCampaign({ tenantId, mode: Mode.TEST, content });
+    target.campaignId = campaign?.id ?? "";
+  };
+  const add = () => campaigns.addRecipients({ ...target, rows: [{ to: "08031234567" }] });
+  const step = (
+    name: AuditedMethod,
+    call: () => Promise<unknown>,
+    texts: Pick<AuditStep, "before" | "after"> = {},
+    prepare: () => Promise<unknown> = async () => undefined,
+  ) =>
+    lazy(name, async () => {
+      await prepare();
+      return { tenantId, call, ...texts };
+    });
+  const change = (name: AuditedMethod, call: () => Promise<unknown>, from: string, to: string) =>
+    step(name, call, { before: { status: from }, after: { status: to } });
+  return [
+    step("CampaignService/CreateCampaign", () => create("one"), { before: "" }),
+    step("CampaignService/UpdateCampaign", () =>
+      campaigns.updateCampaign({ ...target, content: { name: "two" }, fields: ["name"] }),
+    ),
+    step("CampaignService/AddRecipients", add, { after: { nextRow: 1 } }),
+    step("CampaignService/ClearRecipients", () => campaigns.clearRecipients(target)),
+    step("CampaignService/DeleteCampaign", () => campaigns.deleteCampaign(target), { after: "" }),
+    step(
+      "CampaignService/StartCampaign",
+      () => campaigns.startCampaign(target),
+      { before: { status: "draft" }, after: { status: "scheduled" } },
+      async () => {
+        await create("three");
+        await add();
+      },
+    ),
+    change(
+      "CampaignService/PauseCampaign",
+      () => campaigns.pauseCampaign(target),
+      ...(["scheduled", "paused"] as const),
+    ),
+    change(
+      "CampaignService/ResumeCampaign",
+      () => campaigns.resumeCampaign(target),
+      ...(["paused", "scheduled"] as const),
+    ),
+    change(
+      "CampaignService/CancelOpenCampaign",
+      () => campaigns.cancelOpenCampaign(target),
+      ...(["scheduled", "cancelled"] as const),
+    ),
+  ];
+}
