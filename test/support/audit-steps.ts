@@ -122,7 +122,7 @@ export function campaignSteps({ client, tenantId, sender }: AuditWorld): LazySte
     step("CampaignService/UpdateCampaign", () =>
       campaigns.updateCampaign({ ...target, content: { name: "two" }, fields: ["name"] }),
     ),
-    step("CampaignService/AddRecipients", add, { after: { nextRow: 1 } }),
+    step("CampaignService/AddRecipients", add, { after: { next_row: 1 } }),
     step("CampaignService/ClearRecipients", () => campaigns.clearRecipients(target)),
     step("CampaignService/DeleteCampaign", () => campaigns.deleteCampaign(target), { after: "" }),
     step(

@@ -48,12 +48,22 @@ export function auditTexts({ before, after }: Pick<AuditChange, "before" | "afte
   return { before: toText(left), after: toText(right) };
 }
 
-/** As JSON: dates are RFC 3339, and integers of 64 bits are texts. */
+/** As JSON with names as in `smsctl --json`: dates are RFC 3339, and integers of 64 bits are texts. */
 function plain(value: object): JsonObject {
   const text = JSON.stringify(value, (_, part) =>
     typeof part === "bigint" ? part.toString() : part,
   );
-  return JSON.parse(text) as JsonObject;
+  return withSnakeCase(JSON.parse(text)) as JsonObject;
+}
+
+function withSnakeCase(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withSnakeCase);
+  if (!isObject(value)) return value;
+  const renamed = Object.entries(value).map(([name, part]) => [
+    name.replaceAll(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    withSnakeCase(part),
+  ]);
+  return Object.fromEntries(renamed);
 }
 
 function differing(old: JsonObject, now: JsonObject): [JsonObject, JsonObject] {

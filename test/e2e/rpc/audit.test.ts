@@ -142,13 +142,13 @@ describe("the audit trail", function () {
         },
         tenantId: () => made.tenant,
         before: "",
-        after: { name: "Audited", isSuspended: false },
+        after: { name: "Audited", is_suspended: false },
       })),
       lazy("TenantService/UpdateTenant", async () => ({
         tenantId: made.tenant,
         call: () => tenants.updateTenant({ tenantId: made.tenant, suspended: true }),
-        before: { isSuspended: false },
-        after: { isSuspended: true },
+        before: { is_suspended: false },
+        after: { is_suspended: true },
       })),
       lazy("TenantService/CreateApiKey", async () => ({
         tenantId: made.tenant,
@@ -243,8 +243,8 @@ describe("the audit trail", function () {
             fields: ["rate_per_second", "smpp.password"],
           }),
         {
-          before: { ratePerSecond: 0, smpp: { password: "hidden" } },
-          after: { ratePerSecond: 7, smpp: { password: "hidden" } },
+          before: { rate_per_second: 0, smpp: { password: "hidden" } },
+          after: { rate_per_second: 7, smpp: { password: "hidden" } },
         },
       ),
       step(

@@ -33,6 +33,15 @@ describe("the texts of an audit entry", () => {
     });
   });
 
+  it("have names as smsctl prints them", () => {
+    const after = { isUsable: true, smpp: { systemId: "a" }, prices: { "234": "1" } };
+    expect(parsed(undefined, after)[1]).to.deep.equal({
+      is_usable: true,
+      smpp: { system_id: "a" },
+      prices: { "234": "1" },
+    });
+  });
+
   it("write integers of 64 bits and dates as texts", () => {
     const after = { amount: 2n ** 63n - 1n, at: new Date(0) };
     expect(parsed(undefined, after)[1]).to.deep.equal({
