@@ -31,7 +31,7 @@ export type AuditTexts = { readonly before: string; readonly after: string };
 const TEXT_MAX = 32_768;
 
 /** Names of values that never enter the trail. Settings with secrets are recorded without their values. */
-const SECRET = /secret|password|token|authorization|headers|hash|fingerprint|body$/i;
+const SECRET = /secret|password|token|authorization|headers|hash|fingerprint|body(_template)?$/i;
 const HIDDEN = "hidden";
 
 type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
