@@ -1,7 +1,8 @@
 /** The webhook events, as OpenAPI 3.1 webhooks (`docs/contract.md#webhooks`). */
+
+import { CAMPAIGN_STATUSES } from "../../services/shared/core/campaign-status.ts";
 import type { EventType } from "../../services/shared/core/event-types.ts";
 import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
-import { CAMPAIGN_STATUSES } from "../schemas/campaign-responses.ts";
 import {
   CAMPAIGN_EVENT_EXAMPLES,
   INBOUND_EVENT_EXAMPLE,

@@ -11,16 +11,17 @@ import {
   type SendCampaignTestResponse,
 } from "../../proto/gen/sms/v1/campaign_pb.js";
 import type { Reason } from "../../proto/gen/sms/v1/common_pb.js";
+import type {
+  RowStatus,
+  CampaignStatus as StatusName,
+} from "../../services/shared/core/campaign-status.ts";
 import { formatAmount } from "../../services/shared/core/money.ts";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
-import type { CAMPAIGN_STATUSES, RECIPIENT_STATUSES } from "../schemas/campaign-responses.ts";
 import { csvText } from "./csv.ts";
 import { instantOrNull, modeName, textOrNull } from "./message.ts";
 
 /** Campaign statuses by public name. */
-export const CAMPAIGN_STATUS_NUMBERS: Readonly<
-  Record<(typeof CAMPAIGN_STATUSES)[number], CampaignStatus>
-> = {
+export const CAMPAIGN_STATUS_NUMBERS: Readonly<Record<StatusName, CampaignStatus>> = {
   draft: CampaignStatus.DRAFT,
   scheduled: CampaignStatus.SCHEDULED,
   running: CampaignStatus.RUNNING,
@@ -31,9 +32,7 @@ export const CAMPAIGN_STATUS_NUMBERS: Readonly<
 };
 
 /** Recipient statuses by public name. */
-export const RECIPIENT_STATUS_NUMBERS: Readonly<
-  Record<(typeof RECIPIENT_STATUSES)[number], RecipientStatus>
-> = {
+export const RECIPIENT_STATUS_NUMBERS: Readonly<Record<RowStatus, RecipientStatus>> = {
   waiting: RecipientStatus.WAITING,
   queued: RecipientStatus.QUEUED,
   sent: RecipientStatus.SENT,

@@ -1,4 +1,5 @@
 /** Response schemas of campaigns, for the OpenAPI document. */
+import { CAMPAIGN_STATUSES, ROW_STATUSES } from "../../services/shared/core/campaign-status.ts";
 import {
   AMOUNT,
   COUNT,
@@ -11,28 +12,6 @@ import {
   ROW_FAULTS,
   type Schema,
 } from "./schema-parts.ts";
-
-export const CAMPAIGN_STATUSES = [
-  "draft",
-  "scheduled",
-  "running",
-  "paused",
-  "completed",
-  "cancelled",
-  "failed",
-] as const;
-
-export const RECIPIENT_STATUSES = [
-  "waiting",
-  "queued",
-  "sent",
-  "delivered",
-  "undelivered",
-  "expired",
-  "rejected",
-  "failed",
-  "cancelled",
-] as const;
 
 const TEXT_OR_NULL = { type: ["string", "null"] } as const;
 
@@ -98,7 +77,7 @@ const RECIPIENT = object({
   to: { type: "string" },
   variables: { type: "object", additionalProperties: { type: "string" } },
   client_reference: TEXT_OR_NULL,
-  status: { type: "string", enum: RECIPIENT_STATUSES },
+  status: { type: "string", enum: ROW_STATUSES },
   message_id: orNull(idOf("msg") as { type: string }),
   error: REASON,
 });

@@ -1,6 +1,7 @@
 /** Requests about campaigns (`docs/contract.md#campaigns`). */
+
+import { CAMPAIGN_STATUSES, ROW_STATUSES } from "../../services/shared/core/campaign-status.ts";
 import { RECIPIENT_CHARS_MAX } from "../../services/shared/core/limits.ts";
-import { CAMPAIGN_STATUSES, RECIPIENT_STATUSES } from "./campaign-responses.ts";
 import { CURSOR, LIMIT } from "./page-query.ts";
 import type { QuerySchema } from "./query.ts";
 
@@ -157,7 +158,7 @@ export const RECIPIENT_LIST: QuerySchema = {
   status: {
     type: "array",
     description: "Any of these statuses.",
-    items: { type: "string", enum: RECIPIENT_STATUSES },
+    items: { type: "string", enum: ROW_STATUSES },
   },
   limit: { ...LIMIT, maximum: 1000 },
   cursor: CURSOR,

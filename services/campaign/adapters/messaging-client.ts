@@ -12,7 +12,7 @@ import { fingerprint } from "../../shared/core/canonical-json.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { idTimeMs } from "../../shared/core/ids.ts";
 import { rpcAnswer } from "../../shared/rpc/call.ts";
-import type { ChunkAnswer, ChunkRequest, Messaging, Personal } from "../app/ports.ts";
+import type { ChunkAnswer, ChunkRequest, Messaging, RecipientText } from "../app/ports.ts";
 import type { Campaign } from "../domain/campaign.ts";
 import { pauseReasonOf } from "../domain/pause-reason.ts";
 import type { FeedResult, RowError } from "../domain/row.ts";
@@ -98,7 +98,7 @@ function chunkToProto({ campaign, key, heldMax, recipients }: ChunkRequest) {
   };
 }
 
-function toProto(campaign: Campaign, recipients: readonly Personal[]) {
+function toProto(campaign: Campaign, recipients: readonly RecipientText[]) {
   return {
     tenantId: campaign.tenantId,
     mode: modeOf(campaign),
@@ -119,7 +119,7 @@ function modeOf({ mode }: Campaign): Mode {
 }
 
 /** The same rows have the same fingerprint in every process that repeats them. */
-function fingerprintOf(campaign: Campaign, recipients: readonly Personal[]): Uint8Array {
+function fingerprintOf(campaign: Campaign, recipients: readonly RecipientText[]): Uint8Array {
   return fingerprint(campaign.id, campaign.mode, campaign.content.from, recipients);
 }
 

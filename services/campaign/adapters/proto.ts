@@ -1,4 +1,5 @@
 /** Maps campaigns and rows to and from protobuf. */
+
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   type CampaignRecipientSchema,
@@ -9,14 +10,10 @@ import {
   CampaignStatus as StatusProto,
 } from "../../../proto/gen/sms/v1/campaign_pb.js";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
+import type { CampaignStatus, RowStatus } from "../../shared/core/campaign-status.ts";
 import { checkKnown, invalidField } from "../../shared/core/limits.ts";
-import type {
-  Campaign,
-  CampaignContent,
-  CampaignMode,
-  CampaignStatus,
-} from "../domain/campaign.ts";
-import { type RowStatus, totalOf } from "../domain/progress.ts";
+import type { Campaign, CampaignContent, CampaignMode } from "../domain/campaign.ts";
+import { totalOf } from "../domain/progress.ts";
 import type { Row } from "../domain/row.ts";
 
 export const STATUS_TO_PROTO: Readonly<Record<CampaignStatus, StatusProto>> = {

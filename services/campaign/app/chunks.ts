@@ -26,7 +26,7 @@ import type {
   Chunk,
   ChunkRequest,
   Messaging,
-  Personal,
+  RecipientText,
   Work,
 } from "./ports.ts";
 
@@ -66,7 +66,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     const rows = await tx.firstWaiting(size);
     const refused: { before: Row; after: Row }[] = [];
     const indexes: number[] = [];
-    const recipients: Personal[] = [];
+    const recipients: RecipientText[] = [];
     for (const row of rows) {
       const text = personalise(campaign, template, row);
       if ("error" in text) {
@@ -110,7 +110,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     const rows = await store.rows(filter);
     const template = templateOf(campaign);
     const texts = rows.map((row) => personalise(campaign, template, row));
-    const personal = texts.filter((text): text is Personal => !("error" in text));
+    const personal = texts.filter((text): text is RecipientText => !("error" in text));
     const prices = personal.length === 0 ? [] : await messaging.estimate(campaign, personal);
     let heldMax = 0n;
     let covered = 0;
@@ -176,7 +176,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     const template = templateOf(campaign);
     const rows = await store.rowsByIndex(campaign.id, chunk.indexes);
     const texts = rows.map((row) => personalise(campaign, template, row));
-    const recipients = texts.filter((text): text is Personal => !("error" in text));
+    const recipients = texts.filter((text): text is RecipientText => !("error" in text));
     return { chunk, request: toRequest(campaign, chunk, recipients) };
   }
 
@@ -215,7 +215,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
 /** A stored chunk, and the request that queues it. */
 type OpenChunk = { readonly chunk: Chunk; readonly request: ChunkRequest };
 
-function toRequest(campaign: Campaign, chunk: Chunk, recipients: Personal[]): ChunkRequest {
+function toRequest(campaign: Campaign, chunk: Chunk, recipients: RecipientText[]): ChunkRequest {
   const { number, heldMax } = chunk;
   return { campaign, key: `${campaign.id}-${number}`, heldMax, recipients };
 }

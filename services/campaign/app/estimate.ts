@@ -5,7 +5,7 @@ import { describeText } from "../../shared/core/segments.ts";
 import type { Campaign } from "../domain/campaign.ts";
 import type { Row, RowError } from "../domain/row.ts";
 import { personalise, templateOf } from "./personalise.ts";
-import type { CampaignStore, EstimatedSums, Messaging, Personal, Wallets } from "./ports.ts";
+import type { CampaignStore, EstimatedSums, Messaging, RecipientText, Wallets } from "./ports.ts";
 
 /** The sums of an estimate. */
 export type Estimate = {
@@ -46,7 +46,7 @@ export async function estimate(parts: EstimateParts, campaign: Campaign): Promis
   return { ...sums.total(), available, currency: campaign.currency };
 }
 
-type Batch = { readonly country: string; readonly recipients: readonly Personal[] };
+type Batch = { readonly country: string; readonly recipients: readonly RecipientText[] };
 
 /** The texts of waiting rows by country. Several readers share it: each batch goes to one of them. */
 async function* batchesOf(
@@ -56,7 +56,7 @@ async function* batchesOf(
 ): AsyncGenerator<Batch> {
   const template = templateOf(campaign);
   const filter = { campaignId: campaign.id, statuses: ["waiting"] as const, limit: STEP };
-  const byCountry = new Map<string, Personal[]>();
+  const byCountry = new Map<string, RecipientText[]>();
   for (let afterIndex = -1; ; ) {
     const rows = await store.rows({ ...filter, afterIndex });
     const last = rows.at(-1);

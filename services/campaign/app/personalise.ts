@@ -2,7 +2,7 @@
 import type { Campaign } from "../domain/campaign.ts";
 import type { Row, RowError } from "../domain/row.ts";
 import { expandTemplate, parseTemplate, type Template } from "../domain/template.ts";
-import type { Personal } from "./ports.ts";
+import type { RecipientText } from "./ports.ts";
 
 /** The body of a campaign that has passed its checks. */
 export function templateOf({ content }: Campaign): Template {
@@ -16,7 +16,7 @@ export function personalise(
   campaign: Campaign,
   template: Template,
   row: Pick<Row, "to" | "variables" | "clientReference">,
-): Personal | { readonly error: RowError } {
+): RecipientText | { readonly error: RowError } {
   const expanded = expandTemplate(template, row.variables);
   if ("missing" in expanded) {
     const message = `The row has no value for {{${expanded.missing}}}.`;

@@ -1,13 +1,7 @@
 /** The ports of the use cases: the store, messaging and the wallet. */
+import type { CampaignStatus, RowStatus } from "../../shared/core/campaign-status.ts";
 import type { KeyedAnswer } from "../../shared/core/run-once.ts";
-import type {
-  Campaign,
-  CampaignMode,
-  CampaignStatus,
-  PauseReason,
-  Transition,
-} from "../domain/campaign.ts";
-import type { RowStatus } from "../domain/progress.ts";
+import type { Campaign, CampaignMode, PauseReason, Transition } from "../domain/campaign.ts";
 import type { FeedResult, Row, RowError } from "../domain/row.ts";
 
 /** Whose campaigns a caller sees; an undefined tenant or mode sees all. */
@@ -97,7 +91,7 @@ export type CampaignStore = {
 };
 
 /** A text for one recipient. */
-export type Personal = {
+export type RecipientText = {
   readonly to: string;
   readonly body: string;
   readonly clientReference: string | undefined;
@@ -108,7 +102,7 @@ export type ChunkRequest = {
   readonly campaign: Campaign;
   readonly key: string;
   readonly heldMax: bigint | undefined;
-  readonly recipients: readonly Personal[];
+  readonly recipients: readonly RecipientText[];
 };
 
 /** Why messaging refuses a whole chunk. Nothing was queued, and nothing can be queued under its key any more. */
@@ -146,15 +140,15 @@ export type Messaging = {
    */
   close(request: ChunkRequest): Promise<readonly FeedResult[] | undefined>;
   /** Throws what a send would throw for its tenant or sender ID. */
-  estimate(campaign: Campaign, recipients: readonly Personal[]): Promise<readonly Estimated[]>;
+  estimate(campaign: Campaign, recipients: readonly RecipientText[]): Promise<readonly Estimated[]>;
   /** The sums of `estimate`, which cost a fraction of it. */
-  estimateSums(campaign: Campaign, recipients: readonly Personal[]): Promise<EstimatedSums>;
+  estimateSums(campaign: Campaign, recipients: readonly RecipientText[]): Promise<EstimatedSums>;
   /** Cancels the campaign's messages that wait; returns how many. */
   cancelWaiting(campaign: Campaign): Promise<number>;
   /** Sends test messages; `source` is `test_send`. */
   sendTest(
     campaign: Campaign,
-    recipients: readonly Personal[],
+    recipients: readonly RecipientText[],
     keyed: { readonly key: string; readonly fingerprint: Uint8Array },
   ): Promise<{ readonly results: readonly FeedResult[]; readonly replayed: boolean }>;
 };

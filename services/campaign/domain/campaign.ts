@@ -8,19 +8,10 @@
  *   and it was not resumed in time.
  * - completed, cancelled, failed: final.
  */
+import type { CampaignStatus } from "../../shared/core/campaign-status.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { isLegalMove, type StateTable } from "../../shared/core/state-table.ts";
 import { EMPTY_PROGRESS, type Progress } from "./progress.ts";
-
-/** A state of the machine above. */
-export type CampaignStatus =
-  | "draft"
-  | "scheduled"
-  | "running"
-  | "paused"
-  | "completed"
-  | "cancelled"
-  | "failed";
 
 /** Why a campaign is paused: by its customer, or by the service. */
 export type PauseReason =

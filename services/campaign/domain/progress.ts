@@ -1,20 +1,5 @@
 /** Counts of a campaign's rows; each row counts once, by the present status of its message. */
-
-/** The state of a row. `waiting` rows have no message. */
-export const ROW_STATUSES = [
-  "waiting",
-  "queued",
-  "sent",
-  "delivered",
-  "undelivered",
-  "expired",
-  "rejected",
-  "failed",
-  "cancelled",
-] as const;
-
-/** One state of a row. */
-export type RowStatus = (typeof ROW_STATUSES)[number];
+import { ROW_STATUSES, type RowStatus } from "../../shared/core/campaign-status.ts";
 
 /** How many rows are in each state, and their money in 1/10,000 of the currency unit. */
 export type Progress = Readonly<Record<RowStatus, number>> & {

@@ -6,8 +6,9 @@
  * - a chunk that is given up has its key closed in messaging first;
  * - a row waits again only when its message is cancelled.
  */
+import type { RowStatus } from "../../shared/core/campaign-status.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
-import type { Counted, RowStatus } from "./progress.ts";
+import type { Counted } from "./progress.ts";
 
 /** Why a row is not delivered. */
 export type RowError = { readonly code: string; readonly message: string };

@@ -1,4 +1,6 @@
+import { CAMPAIGN_STATUSES } from "../../shared/core/campaign-status.ts";
 import { AUDIT } from "../../shared/io/audit-log.ts";
+
 import { KEYED_ANSWER_SHAPES } from "../../shared/io/keyed-answers.ts";
 import type { CollectionShape } from "../../shared/io/migration.ts";
 
@@ -30,9 +32,7 @@ export const COLLECTIONS: readonly CollectionShape[] = [
         _id: { bsonType: "string", pattern: "^cmp_" },
         tenant_id: { bsonType: "string", pattern: "^ten_" },
         mode: { enum: ["live", "test"] },
-        status: {
-          enum: ["draft", "scheduled", "running", "paused", "completed", "cancelled", "failed"],
-        },
+        status: { enum: [...CAMPAIGN_STATUSES] },
       },
     },
   },

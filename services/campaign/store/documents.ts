@@ -1,7 +1,13 @@
 /** Maps campaigns and rows to documents. Amounts are int64, instants are dates. */
+
 import { Long } from "mongodb";
-import type { Campaign, CampaignContent, CampaignStatus } from "../domain/campaign.ts";
-import { EMPTY_PROGRESS, type Progress, ROW_STATUSES, type RowStatus } from "../domain/progress.ts";
+import {
+  type CampaignStatus,
+  ROW_STATUSES,
+  type RowStatus,
+} from "../../shared/core/campaign-status.ts";
+import type { Campaign, CampaignContent } from "../domain/campaign.ts";
+import { EMPTY_PROGRESS, type Progress } from "../domain/progress.ts";
 import type { Row, RowError } from "../domain/row.ts";
 
 /** The work that is left for a campaign: feed it or take back its messages, or wait for an instant. */

@@ -2,12 +2,12 @@ import { expect } from "chai";
 import {
   type Action,
   type Campaign,
-  type CampaignStatus,
   createCampaign,
   isFinished,
   transition,
 } from "../../../services/campaign/domain/campaign.ts";
 import { EMPTY_PROGRESS } from "../../../services/campaign/domain/progress.ts";
+import type { CampaignStatus } from "../../../services/shared/core/campaign-status.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 
 const NOW = 1_000_000;

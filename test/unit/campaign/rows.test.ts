@@ -2,7 +2,6 @@ import { expect } from "chai";
 import {
   countChanges,
   EMPTY_PROGRESS,
-  type RowStatus,
   totalOf,
 } from "../../../services/campaign/domain/progress.ts";
 import {
@@ -11,6 +10,7 @@ import {
   type MessageChange,
   type Row,
 } from "../../../services/campaign/domain/row.ts";
+import type { RowStatus } from "../../../services/shared/core/campaign-status.ts";
 
 const WAITING: Row = {
   ...{ campaignId: "cmp_1", index: 0, to: "+2348030000000", variables: {} },
