@@ -41,9 +41,9 @@ describe("REST: a flood of large bodies from one key", function () {
     for (const caller of ["a valid key", "no key"] as const) {
       it(`${attack.name}, with ${caller}: others are served, within the memory of the pod`, async () => {
         const result = await run(attack, caller === "no key" ? "" : attacker.apiKey, PER_SECOND);
-        expect(result.livezMaxMs, "livez").to.be.below(1000);
+        expect(result.livezMaxMs, "livez").to.be.below(1000 + 10 * calmP99Ms);
         // The aim is 100 ms on an idle machine. The calm figure shows what else this machine does.
-        expect(result.balanceP99Ms, "another tenant's balance").to.be.below(300 + 5 * calmP99Ms);
+        expect(result.balanceP99Ms, "another tenant's balance").to.be.below(300 + 10 * calmP99Ms);
         expect(result.residentMaxMib, "resident MiB").to.be.below(RESIDENT_MIB_MAX);
       });
     }
