@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { exists, files, linesWith, markdown, rule, sources } from "../support/house-rules.ts";
 import { functionsOf } from "../support/source-files.ts";
@@ -138,16 +137,15 @@ describe("source files", () => {
     }),
   );
 
-  rule("every file that a README names exists", () =>
+  rule("every file that documentation names exists", () =>
     markdown
-      .filter(({ path }) => path.endsWith("README.md"))
-      .flatMap(({ path, text }) => {
-        const folders = [dirname(path), ".", "services", "gateway"];
-        return [...text.matchAll(/`([\w./-]+\/[\w.-]+\.(?:ts|mjs|tpl|proto))`/g)]
+      .filter(({ path, text }) => !/CHANGELOG/.test(path) && !/^Status: superseded/m.test(text))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/`(?:\.\.?\/)*([\w./-]+\/[\w.-]+\.(?:ts|mjs|tpl|proto))`/g)]
           .map(([, name = ""]) => name)
-          .filter((name) => !folders.some((folder) => exists(join(folder, name))))
-          .map((name) => `${path}: ${name}`);
-      }),
+          .filter((name) => !files.some((file) => `/${file.path}`.endsWith(`/${name}`)))
+          .map((name) => `${path}: ${name}`),
+      ),
   );
 
   rule("no file names a machine's paths or a package registry's host", () => {
