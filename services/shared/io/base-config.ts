@@ -53,8 +53,8 @@ export const DATABASE_SETTINGS = {
 
 /** Settings of services with an audit trail. */
 export const AUDIT_SETTINGS = {
-  /** How long its entries are kept: two years. */
-  AUDIT_KEEP_MS: durationMs(63_072_000_000),
+  /** How long its entries are kept: two years; a day to ten years. */
+  AUDIT_KEEP_MS: whole(86_400_000, 315_360_000_000, 63_072_000_000),
 } as const satisfies Schema;
 
 /** Settings of services that publish or consume events. */
