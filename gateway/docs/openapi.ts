@@ -120,7 +120,7 @@ const TAGS: Readonly<Record<string, string>> = {
   "Sender IDs": "The names that messages come from, and whether each can be used now.",
   Campaigns:
     "One text with placeholders to many recipients: each once, within a budget, stopped at any time.",
-  Consent: "What handsets write, and the numbers that must not be written to.",
+  Consent: "Inbound messages of handsets, and the numbers that you must not send to.",
   "Webhook endpoints": "Where events go, and what became of each delivery.",
 };
 

@@ -233,7 +233,7 @@ const EVENTS: Readonly<Record<EventType, Described>> = {
     example: INBOUND_EVENT_EXAMPLE,
   },
   "recipient.opted_out": {
-    summary: "A number must not be written to any more",
+    summary: "A number opted out",
     description: "Sent when a handset opts out, or when a suppression is added.",
     schema: "RecipientEvent",
     example: OPT_EVENT_EXAMPLES.out,

@@ -77,7 +77,7 @@ export const NEW_SUPPRESSIONS = {
   },
 } as const;
 
-/** Query of the list of messages from handsets. */
+/** Query of the list of inbound messages. */
 export const INBOUND_LIST: QuerySchema = {
   from: { ...NUMBER, description: "From this handset." },
   to: { ...NUMBER, description: "To this number of yours." },

@@ -94,7 +94,7 @@ export function createCarrierMetrics(
     }),
     mobileOriginated: new Counter({
       name: "carrier_mobile_originated_total",
-      help: "Messages from handsets, acknowledged and not stored.",
+      help: "Parts of inbound messages that the consent service has stored.",
       labelNames: connector,
       registers,
     }),

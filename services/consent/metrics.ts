@@ -17,13 +17,13 @@ export function createConsentMetrics(
   const registers = [registry];
   const received = new Counter({
     name: "consent_inbound_messages_total",
-    help: "Messages from handsets, by whether a tenant owns their number.",
+    help: "Inbound messages, by whether a tenant owns their number.",
     labelNames: ["owned"],
     registers,
   });
   new Gauge({
     name: "consent_unowned_messages",
-    help: "Stored messages from handsets that no tenant owns; counted up to 10,000.",
+    help: "Stored inbound messages that no tenant owns; counted up to 10,000.",
     registers,
     async collect() {
       this.set(await sources.unowned().catch(() => Number.NaN));

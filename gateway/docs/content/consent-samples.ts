@@ -14,7 +14,7 @@ export const INBOUND_EXAMPLE = {
   received_at: "2026-11-02T09:30:00.125Z",
 } as const;
 
-/** A number that must not be written to. */
+/** A suppression. */
 export const SUPPRESSION_EXAMPLE = {
   object: "suppression",
   number: "+2348031234567",

@@ -56,7 +56,7 @@ export type UsableSender = {
   readonly trafficClass: TrafficClass;
 };
 
-/** The numbers of a tenant that must not be written to; the sender is in lower case. */
+/** The suppressed numbers of a tenant; the sender is in lower case. */
 export type SuppressionTable = { has(number: string, sender: string): boolean };
 
 /** The filters of a list; `undefined` and empty lists mean any. */

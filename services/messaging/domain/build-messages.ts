@@ -33,7 +33,7 @@ export type DraftFacts = {
   /** The sender ID's registered spelling. */
   readonly sender: string;
   readonly trafficClass: TrafficClass;
-  /** True for a number that must not be written to. */
+  /** True for a number that has opted out. */
   readonly isOptedOut: (number: string) => boolean;
   readonly plan: string;
   readonly currency: string;

@@ -4,7 +4,7 @@ import { tenantId } from "../calls/tenants.ts";
 import type { Commands } from "../cli/command.ts";
 import { toJson } from "../cli/to-json.ts";
 
-/** `smsctl suppression …`: numbers that must not be written to. */
+/** `smsctl suppression …`: numbers that a tenant must not send to. */
 export const SUPPRESSION_COMMANDS: Commands = {
   list: {
     usage: "suppression list --tenant T [--number N --limit N --cursor C]",

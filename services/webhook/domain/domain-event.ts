@@ -89,7 +89,7 @@ export type InboundView = {
   readonly receivedAtMs: number;
 };
 
-/** A number that must not be written to, or may be again. */
+/** A number that opted out or in. */
 export type SuppressionView = {
   readonly number: string;
   readonly sender: string;
