@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { SERVICE_PROCESSES } from "../../../deploy/dev/process-table.ts";
 import { callerToken } from "../../../deploy/dev/rpc-callers.ts";
 import { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
+import { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";
 import { MessagingService } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { RoutingService } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { SenderIdService } from "../../../proto/gen/sms/v1/sender_id_pb.js";
@@ -21,6 +22,7 @@ const SERVICES = [
   MessagingService,
   WebhookService,
   CampaignService,
+  ConsentService,
 ];
 const CALLERS = [...SERVICE_PROCESSES.map(({ name }) => name), OPERATOR];
 
