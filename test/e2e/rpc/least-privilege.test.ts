@@ -1,29 +1,13 @@
 import { expect } from "chai";
 import { SERVICE_PROCESSES } from "../../../deploy/dev/process-table.ts";
 import { callerToken } from "../../../deploy/dev/rpc-callers.ts";
-import { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
-import { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";
-import { MessagingService } from "../../../proto/gen/sms/v1/messaging_pb.js";
-import { RoutingService } from "../../../proto/gen/sms/v1/routing_pb.js";
-import { SenderIdService } from "../../../proto/gen/sms/v1/sender_id_pb.js";
-import { TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../../proto/gen/sms/v1/wallet_pb.js";
-import { WebhookService } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { methodsOf, OPERATOR } from "../../../services/shared/caller-methods.ts";
 import { SERVICE_ADDRESSES } from "../../../services/shared/service-addresses.ts";
 import { eventually } from "../../support/poll.ts";
+import { RPC_SERVICES } from "../../support/rpc-services.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
 
-const SERVICES = [
-  TenantService,
-  SenderIdService,
-  WalletService,
-  RoutingService,
-  MessagingService,
-  WebhookService,
-  CampaignService,
-  ConsentService,
-];
 const CALLERS = [...SERVICE_PROCESSES.map(({ name }) => name), OPERATOR];
 
 describe("callers and their methods", function () {
@@ -53,7 +37,7 @@ describe("callers and their methods", function () {
     it(`${caller} may call the methods of its list and no other`, async () => {
       const token = callerToken(stack.grpc_token, caller);
       const listed = methodsOf([caller]);
-      for (const { typeName, methods } of SERVICES) {
+      for (const { typeName, methods } of RPC_SERVICES) {
         for (const { name } of methods) {
           const status = await statusOf(typeName, name, token);
           const isListed = listed.includes(`${typeName}/${name}`);

@@ -1,30 +1,14 @@
 import { expect } from "chai";
-import { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
-import { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";
-import { MessagingService } from "../../../proto/gen/sms/v1/messaging_pb.js";
-import { RoutingService } from "../../../proto/gen/sms/v1/routing_pb.js";
-import { SenderIdService } from "../../../proto/gen/sms/v1/sender_id_pb.js";
-import { TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
-import { WalletService } from "../../../proto/gen/sms/v1/wallet_pb.js";
-import { WebhookService } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import {
   CALLER_METHODS,
   methodsOf,
   OPERATOR,
   SMOKE_TEST,
 } from "../../../services/shared/caller-methods.ts";
+import { SERVICE_ADDRESSES } from "../../../services/shared/service-addresses.ts";
+import { RPC_SERVICES } from "../../support/rpc-services.ts";
 import { repositoryFiles } from "../../support/source-files.ts";
 
-const SERVICES = [
-  TenantService,
-  SenderIdService,
-  WalletService,
-  RoutingService,
-  MessagingService,
-  WebhookService,
-  CampaignService,
-  ConsentService,
-];
 const CODE: Readonly<Record<string, RegExp>> = {
   gateway: /^gateway\//,
   [OPERATOR]: /^services\/smsctl\//,
@@ -42,8 +26,13 @@ const OPERATORS_ALONE = [
 ];
 
 describe("the methods of each caller", () => {
+  it("are of services that all have a place in the list of interfaces", () => {
+    const listed = RPC_SERVICES.map(({ typeName }) => typeName);
+    expect(listed).to.have.members(Object.keys(SERVICE_ADDRESSES));
+  });
+
   it("exist in the protocol", () => {
-    const known = SERVICES.flatMap(({ typeName, methods }) =>
+    const known = RPC_SERVICES.flatMap(({ typeName, methods }) =>
       methods.map(({ name }) => `${typeName}/${name}`),
     );
     known.push("sms.v1.Carrier/ListUnmatchedReceipts");
