@@ -97,7 +97,12 @@ export function createCampaignStore(options: {
           { _id: 1 },
           numbers.length,
         ),
-      firstWaiting: (limit) => read({ campaign_id: campaignId, status: "waiting" }, byIndex, limit),
+      async firstWaiting(limit) {
+        const waiting = { campaign_id: campaignId, status: "waiting" as const };
+        // The index by place fits too, and a plan that is cached early would read every row that was fed since.
+        const found = rows.find(waiting, { session, batchSize: BATCH_MAX, hint: INDEXES.byStatus });
+        return (await found.sort(byIndex).limit(limit).toArray()).map(toRow);
+      },
       firstRows: (limit) => read({ campaign_id: campaignId }, byIndex, limit),
       async insertRows(added) {
         if (added.length > 0) await rows.insertMany(added.map(fromRow), { session });
