@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from "../shared/io/metrics.ts";
 import type { ConnectorRunner } from "./app/connector.ts";
 import type { OutcomeReporter } from "./app/outcome-reporter.ts";
+import type { DeliveryHealth } from "./domain/delivery-health.ts";
 
 /** Counters that belong to no bind. */
 export type CarrierMetrics = {
@@ -8,6 +9,8 @@ export type CarrierMetrics = {
   readonly parked: Counter<"connector">;
   readonly contradicted: Counter<"connector">;
   readonly mobileOriginated: Counter<"connector">;
+  /** Replaces the figures of delivery health. */
+  readonly setDeliveries: (health: readonly DeliveryHealth[]) => void;
 };
 
 /** Registers the carrier's metrics; a scrape reads the gauges from the runners. */
@@ -74,6 +77,7 @@ export function createCarrierMetrics(
 
   const connector = ["connector"] as const;
   return {
+    setDeliveries: createDeliveryGauges(registry),
     receipts: new Counter({
       name: "carrier_receipts_total",
       help: "Receipts matched to their message and recorded.",
@@ -98,5 +102,37 @@ export function createCarrierMetrics(
       labelNames: connector,
       registers,
     }),
+  };
+}
+
+/** Every replica sets the same figures, of all replicas. The country `all` is of all countries. */
+function createDeliveryGauges(registry: Registry): CarrierMetrics["setDeliveries"] {
+  const registers = [registry];
+  const gauge = (name: string, help: string) =>
+    new Gauge({ name, help, labelNames: ["connector", "country"] as const, registers });
+  const rate = gauge("carrier_delivery_rate", "Delivered share of the last hour's submits.");
+  const baseline = gauge("carrier_delivery_baseline_rate", "The same of the 24 hours before.");
+  const submits = gauge("carrier_delivery_submits", "Submits of the last hour.");
+  const stopped = gauge(
+    "carrier_submits_since_receipt",
+    "Submits of the last quarter of an hour when receipts have stopped, else 0.",
+  );
+  const without = new Gauge({
+    name: "carrier_submits_without_receipt",
+    help: "Submits without a final receipt, of the last hour and of the 24 hours before.",
+    labelNames: ["connector", "country", "age"] as const,
+    registers,
+  });
+  return (health) => {
+    for (const one of [rate, baseline, submits, stopped, without]) one.reset();
+    for (const one of health) {
+      const labels = { connector: one.connectorId, country: one.country || "all" };
+      if (one.rate !== undefined) rate.set(labels, one.rate);
+      if (one.baselineRate !== undefined) baseline.set(labels, one.baselineRate);
+      submits.set(labels, one.recent.submitted);
+      stopped.set(labels, one.submitsSinceReceipt);
+      without.set({ ...labels, age: "hour" }, one.withoutReceiptHour);
+      without.set({ ...labels, age: "day" }, one.withoutReceiptDay);
+    }
   };
 }

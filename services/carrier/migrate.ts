@@ -37,6 +37,11 @@ const SHAPES: readonly CollectionShape[] = [
     name: "unmatched_receipts",
     indexes: [{ key: { at: 1 }, name: "expiry", expireAfterSeconds: 3 * DAY_S }],
   },
+  {
+    // The baseline reaches back 25 hours (`domain/delivery-health.ts`).
+    name: "delivery_counts",
+    indexes: [{ key: { at: 1 }, name: "expiry", expireAfterSeconds: 26 * 3600 }],
+  },
   { name: "leases", indexes: [{ key: { expires_at: 1 }, name: "expiry", expireAfterSeconds: 60 }] },
 ];
 

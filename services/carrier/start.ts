@@ -14,6 +14,8 @@ import { submitSpans } from "./adapters/submit-span.ts";
 import { unmatchedReceiptsPage } from "./adapters/unmatched-receipts-page.ts";
 import { type BackgroundOptions, startBackgroundJobs } from "./app/background-jobs.ts";
 import { createConnectorRunner } from "./app/connector.ts";
+import { createDeliveryCounter } from "./app/delivery-counter.ts";
+import { startDeliveryReports } from "./app/delivery-reports.ts";
 import { createInboundRecorder } from "./app/inbound-recorder.ts";
 import { createOutcomeReporter } from "./app/outcome-reporter.ts";
 import { createPartlyWrittenByConnector } from "./app/partly-written.ts";
@@ -24,6 +26,7 @@ import { createSupervisor } from "./app/supervisor.ts";
 import { type CarrierConfig, readCarrierConfig } from "./config.ts";
 import { createCarrierMetrics } from "./metrics.ts";
 import { createBindLeases } from "./store/bind-leases.ts";
+import { createDeliveryStore } from "./store/delivery-counts.ts";
 import { openJournal } from "./store/journal.ts";
 import { openStores } from "./store/open-stores.ts";
 import { createRateLimiter } from "./store/rate-limiter.ts";
@@ -44,16 +47,16 @@ export const start: StartService = async (context) => {
   const { log, clock, lifecycle, metrics: registry } = context;
   const config = readCarrierConfig(context.env);
   const { mongo, nats, redis } = await openStores(context, config);
-  const journal = await openJournal({
-    dir: config.CARRIER_JOURNAL_DIR,
-    carrierId: config.CARRIER_ID,
-  });
+  const { CARRIER_JOURNAL_DIR: dir, CARRIER_ID: carrierId } = config;
+  const journal = await openJournal({ dir, carrierId });
   lifecycle.onClose("carrier journal", () => journal.close());
 
   const store = createSubmissionStore(mongo.db);
   const leases = createBindLeases(mongo.db, journal.carrierId);
   const messaging = createMessagingClient(context.client(MessagingService), journal);
   const recent = createRecentSubmissions(RECENT_SUBMISSIONS_MAX);
+  const deliveryStore = createDeliveryStore(mongo.db);
+  const deliveries = createDeliveryCounter(deliveryStore);
 
   const consent = createConsentClient(context.client(ConsentService));
   const inbound = createInboundRecorder(consent, log);
@@ -93,6 +96,7 @@ export const start: StartService = async (context) => {
       const { connectorId } = submission;
       metrics.receipts.inc({ connector: connectorId, verdict: receipt.verdict });
       supervisor.find(connectorId)?.runner.noteReceipt(submission, cameAtMs);
+      deliveries.noteReceipt(submission, receipt.verdict, cameAtMs);
     },
     onParked: ({ connectorId }) => metrics.parked.inc({ connector: connectorId }),
     onContradicted: ({ connectorId }) => metrics.contradicted.inc({ connector: connectorId }),
@@ -100,6 +104,7 @@ export const start: StartService = async (context) => {
   lifecycle.onClose("receipt matcher", () => receipts.close());
   const outcomes = createOutcomeReporter({
     ...{ store, messaging, journal, log, onStored: receipts.onStored },
+    onReport: deliveries.noteOutcome,
   });
   lifecycle.onClose("outcomes", async () => void (await outcomes.drain(config.CARRIER_DRAIN_MS)));
   const metrics = createCarrierMetrics(registry, () => supervisor.runners, outcomes);
@@ -118,6 +123,11 @@ export const start: StartService = async (context) => {
     ...{ store, clock, log, receiptBase },
   });
   context.onOps(unmatchedReceiptsPage(store));
+  const reports = startDeliveryReports({
+    ...{ counter: deliveries, store: deliveryStore, routing, clock, log },
+    onHealth: metrics.setDeliveries,
+  });
+  lifecycle.onClose("delivery reports", () => reports.close());
 
   startJobs(context, config, {
     ...{ journal, messaging, routing, store, receipts, supervisor, nats },

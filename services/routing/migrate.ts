@@ -57,6 +57,10 @@ const SHAPES: readonly CollectionShape[] = [
     indexes: [{ key: { reported_at: 1 }, name: "expiry", expireAfterSeconds: 60 }],
   },
   { name: "connector_health", indexes: [] },
+  {
+    name: "delivery_health",
+    indexes: [{ key: { reported_at: 1 }, name: "expiry", expireAfterSeconds: 600 }],
+  },
 ];
 
 /**

@@ -8,7 +8,12 @@ import {
   type RoutingService,
   SmppSettingsSchema,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
-import type { ConnectorConfig, ConnectorHealth, RoutingClient } from "../app/ports.ts";
+import type {
+  ConnectorConfig,
+  ConnectorHealth,
+  DeliveryReport,
+  RoutingClient,
+} from "../app/ports.ts";
 import { createOptionalParameters } from "../domain/optional-parameters.ts";
 import { answerTimeoutMs, bindCount, createLink, type LinkDeps } from "./links/create-link.ts";
 
@@ -30,6 +35,27 @@ export function createRoutingClient(
         await client.reportConnectorHealth({ health: health.slice(at, at + REPORTS_MAX) });
       }
     },
+    async reportDeliveries(reports) {
+      const deliveries = reports.map(toDelivery);
+      for (let at = 0; at < deliveries.length; at += REPORTS_MAX) {
+        await client.reportConnectorHealth({ deliveries: deliveries.slice(at, at + REPORTS_MAX) });
+      }
+    },
+  };
+}
+
+function toDelivery({ recent, submitsSinceReceipt: _, ...report }: DeliveryReport) {
+  const { rate, baselineRate, ...rest } = report;
+  return {
+    ...rest,
+    ...(rate === undefined ? {} : { rate }),
+    ...(baselineRate === undefined ? {} : { baselineRate }),
+    submitted: BigInt(recent.submitted),
+    delivered: BigInt(recent.delivered),
+    undelivered: BigInt(recent.undelivered),
+    withoutReceiptHour: BigInt(report.withoutReceiptHour),
+    withoutReceiptDay: BigInt(report.withoutReceiptDay),
+    reportedAtMs: BigInt(report.reportedAtMs),
   };
 }
 
@@ -76,5 +102,6 @@ function toHealth(report: ConnectorHealth) {
     receiptSecondsP50: report.receiptSecondsP50,
     answers: BigInt(report.answers),
     failures: BigInt(report.failures),
+    ...(Number.isFinite(report.adaptiveRate) ? { adaptiveRate: report.adaptiveRate } : {}),
   };
 }

@@ -75,6 +75,8 @@ export function createOutcomeReporter(options: {
   readonly log: Logger;
   /** Called with stored submissions, to match receipts that came before them. */
   readonly onStored: (submissions: readonly Submission[]) => void;
+  /** Called with each report, before it is stored. */
+  readonly onReport?: (report: OutcomeReport) => void;
 }): OutcomeReporter {
   const { store, messaging, journal, log } = options;
   let pending = 0;
@@ -221,6 +223,7 @@ export function createOutcomeReporter(options: {
   return {
     report(report) {
       pending += 1;
+      options.onReport?.(report);
       // Before messaging has the outcome: afterwards the message may be claimed again and get a new entry.
       const { outcome, keepsEntry = false } = report;
       const entry = keepsEntry ? undefined : journal.entryOf(outcome.messageId);

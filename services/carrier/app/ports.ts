@@ -1,5 +1,6 @@
 /** The ports of the use cases, except the link (`link.ts`). `store/` and `adapters/` implement them. */
 import type { BindFigures } from "../domain/bind-stats.ts";
+import type { CountrySums, DeliveryHealth } from "../domain/delivery-health.ts";
 import type { JournalEntry, PartRef } from "../domain/journal-lines.ts";
 import type {
   ClaimedMessage,
@@ -74,6 +75,8 @@ export type RoutingClient = {
   listConnectors(): Promise<readonly ConnectorConfig[]>;
   /** Reports the health of every bind of this process. */
   reportHealth(health: readonly ConnectorHealth[]): Promise<void>;
+  /** Reports the delivery health of every connector. */
+  reportDeliveries(health: readonly DeliveryReport[]): Promise<void>;
 };
 
 /** The state of one bind, for health reports and metrics. */
@@ -86,6 +89,19 @@ export type BindReport = BindFigures & {
   readonly adaptiveRate: number;
   readonly lastError: string;
 };
+
+/** The counts of the submits of five minutes. */
+export type DeliverySlot = CountrySums & { readonly atMs: number };
+
+/** Delivery counts of all replicas, by connector, country and five minutes. */
+export type DeliveryStore = {
+  addDeliveries(slots: readonly DeliverySlot[]): Promise<void>;
+  /** The sums of the slots that begin in a span, by connector and country. */
+  sumDeliveries(fromMs: number, untilMs: number): Promise<CountrySums[]>;
+};
+
+/** The delivery health of a connector or one of its countries, as routing receives it. */
+export type DeliveryReport = DeliveryHealth & { readonly reportedAtMs: number };
 
 /** The health of one bind, as routing receives it. */
 export type ConnectorHealth = BindReport & {

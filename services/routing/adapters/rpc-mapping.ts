@@ -7,11 +7,14 @@ import {
   type ConnectorSchema,
   ConnectorState,
   ConnectorType,
+  type DeliveryHealth as DeliveryHealthMessage,
+  type DeliveryHealthSchema,
   type PriceChangeSchema,
   type Route as RouteMessage,
   type RouteSchema,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
 import type * as connector from "../domain/connector.ts";
+import type { DeliveryHealth } from "../domain/delivery-health.ts";
 import type { BindHealth } from "../domain/health.ts";
 import type { HttpSettings } from "../domain/http-settings.ts";
 import type { PriceChange } from "../domain/price-list.ts";
@@ -166,10 +169,43 @@ function readOptionalCount(count: bigint | undefined): number | undefined {
   return count === undefined ? undefined : readCount(count);
 }
 
-export function writeHealth(health: BindHealth): MessageInitShape<typeof BindHealthSchema> {
-  const { answers, failures, ...rest } = health;
+export function readDelivery(message: DeliveryHealthMessage): DeliveryHealth {
+  const { $typeName: _type, $unknown: _unknown, ...rest } = message;
   return {
     ...rest,
+    rate: message.rate,
+    baselineRate: message.baselineRate,
+    submitted: readCount(message.submitted),
+    delivered: readCount(message.delivered),
+    undelivered: readCount(message.undelivered),
+    withoutReceiptHour: readCount(message.withoutReceiptHour),
+    withoutReceiptDay: readCount(message.withoutReceiptDay),
+    reportedAtMs: Number(message.reportedAtMs),
+  };
+}
+
+export function writeDelivery(
+  delivery: DeliveryHealth,
+): MessageInitShape<typeof DeliveryHealthSchema> {
+  const { rate, baselineRate, ...rest } = delivery;
+  return {
+    ...rest,
+    ...(rate === undefined ? {} : { rate }),
+    ...(baselineRate === undefined ? {} : { baselineRate }),
+    submitted: BigInt(delivery.submitted),
+    delivered: BigInt(delivery.delivered),
+    undelivered: BigInt(delivery.undelivered),
+    withoutReceiptHour: BigInt(delivery.withoutReceiptHour),
+    withoutReceiptDay: BigInt(delivery.withoutReceiptDay),
+    reportedAtMs: BigInt(delivery.reportedAtMs),
+  };
+}
+
+export function writeHealth(health: BindHealth): MessageInitShape<typeof BindHealthSchema> {
+  const { answers, failures, adaptiveRate, ...rest } = health;
+  return {
+    ...rest,
+    ...(adaptiveRate === undefined ? {} : { adaptiveRate }),
     ...(answers === undefined ? {} : { answers: BigInt(answers) }),
     ...(failures === undefined ? {} : { failures: BigInt(failures) }),
     throttled: BigInt(health.throttled),

@@ -18,9 +18,11 @@ import { hideSecrets } from "../domain/connector.ts";
 import { checkLength, createFieldErrors } from "../domain/validation-errors.ts";
 import {
   readConnector,
+  readDelivery,
   readHealth,
   readRoute,
   writeConnector,
+  writeDelivery,
   writeHealth,
   writePriceChange,
   writeRoute,
@@ -48,13 +50,15 @@ export function createRoutingRpc(parts: {
       return { connector: writeConnector(hideSecrets(changed)) };
     },
     async listConnectors() {
-      const [connectors, reports] = await Promise.all([
+      const [connectors, reports, deliveries] = await Promise.all([
         service.listReadable(),
         health.listReports(),
+        health.listDeliveries(),
       ]);
       return {
         connectors: connectors.map((connector) => writeConnector(hideSecrets(connector))),
         health: reports.map(writeHealth),
+        deliveries: deliveries.map(writeDelivery),
       };
     },
     async removeConnector({ id }) {
@@ -104,9 +108,11 @@ export function createRoutingRpc(parts: {
       };
     },
     explain: (request) => explain(request, parts),
-    async reportConnectorHealth({ health: reports }) {
+    async reportConnectorHealth({ health: reports, deliveries }) {
       checkItems("health", reports.length, 0, REPORTS_MAX);
+      checkItems("deliveries", deliveries.length, 0, REPORTS_MAX);
       await health.report(reports.map(readHealth));
+      await health.reportDeliveries(deliveries.map(readDelivery));
       return {};
     },
   };

@@ -1,5 +1,6 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import { createUnbroken } from "../../shared/core/continuity.ts";
+import type { DeliveryHealth } from "../domain/delivery-health.ts";
 import { type BindHealth, evaluateConnector, initialHealth, pauseMaxMs } from "../domain/health.ts";
 import type { HealthChange, HealthStore, RouteTableNotifier } from "./ports.ts";
 
@@ -32,6 +33,13 @@ export function createHealthService(ports: HealthPorts) {
     },
 
     listReports: () => store.listReports(),
+
+    reportDeliveries(deliveries: readonly DeliveryHealth[]): Promise<void> {
+      const reportedAtMs = clock.now();
+      return store.saveDeliveries(deliveries.map((one) => ({ ...one, reportedAtMs })));
+    },
+
+    listDeliveries: () => store.listDeliveries(),
 
     /** Evaluates every connector by the latest reports of its binds. */
     async evaluateAll(): Promise<void> {

@@ -1,5 +1,7 @@
 /** The ports of the routing use cases. */
+
 import type { Connector } from "../domain/connector.ts";
+import type { DeliveryHealth } from "../domain/delivery-health.ts";
 import type { BindHealth, ConnectorHealth } from "../domain/health.ts";
 import type { Route } from "../domain/route.ts";
 
@@ -47,6 +49,9 @@ export type HealthStore = {
   saveReports(reports: readonly BindHealth[]): Promise<void>;
   listReports(): Promise<BindHealth[]>;
   listHealth(): Promise<ConnectorHealth[]>;
+  /** Keeps the latest report of each connector and country for ten minutes. */
+  saveDeliveries(deliveries: readonly DeliveryHealth[]): Promise<void>;
+  listDeliveries(): Promise<DeliveryHealth[]>;
   /** Saves changes, except where another replica has saved one since `before` was read. */
   saveHealth(changes: readonly HealthChange[]): Promise<void>;
   removeHealth(connectorIds: readonly string[]): Promise<void>;

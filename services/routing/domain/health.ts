@@ -40,6 +40,8 @@ export type BindHealth = {
    */
   readonly answers: number | undefined;
   readonly failures: number | undefined;
+  /** Submits per second to which throttling limits the bind; undefined without a limit. */
+  readonly adaptiveRate?: number | undefined;
 };
 
 /** The counters of a bind at one moment. */

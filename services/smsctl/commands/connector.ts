@@ -5,6 +5,8 @@ import {
   ConnectorSchema,
   ConnectorState,
   ConnectorType,
+  type DeliveryHealth,
+  DeliveryHealthSchema,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { pause } from "../../shared/flow/backoff.ts";
@@ -51,6 +53,10 @@ export const CONNECTOR_COMMANDS: Commands = {
       });
       return show(context, connector);
     },
+  },
+  health: {
+    usage: "connector health [--connector C]",
+    run: showDeliveries,
   },
   list: {
     usage: "connector list [--watch]",
@@ -183,6 +189,7 @@ function overview(connector: Connector, health: readonly BindHealth[], nowMs: nu
     window: `${bind.windowUsed}/${bind.window}`,
     "per s": bind.submitsPerSecond.toFixed(1),
     limit: rate === 0 ? "none" : String(rate),
+    throttle: bind.adaptiveRate === undefined ? "none" : bind.adaptiveRate.toFixed(0),
     submitted: Number(bind.submitted),
     throttled: Number(bind.throttled),
     unknown: Number(bind.unknown),
@@ -204,6 +211,37 @@ function withHealth(connector: Connector, health: readonly BindHealth[]): Json {
   return {
     ...toJson(ConnectorSchema, connector),
     binds: binds.map((bind) => toJson(BindHealthSchema, bind)),
+  };
+}
+
+/** The delivery rate of each connector and country beside its baseline. */
+async function showDeliveries({ clients, options, output }: CommandContext): Promise<number> {
+  const connectorId = options.optional("connector");
+  const { connectors, deliveries } = await clients.routing.listConnectors({});
+  if (connectorId !== undefined && !connectors.some(({ id }) => id === connectorId)) {
+    throw new AppError("not_found", `There is no connector ${connectorId}.`);
+  }
+  const own = deliveries.filter(
+    (one) => connectorId === undefined || one.connectorId === connectorId,
+  );
+  output.result(
+    output.isJson ? own.map((one) => toJson(DeliveryHealthSchema, one)) : own.map(deliveryRow),
+  );
+  return 0;
+}
+
+function deliveryRow(delivery: DeliveryHealth): Json {
+  const percent = (rate?: number) => (rate === undefined ? "-" : `${(100 * rate).toFixed(1)} %`);
+  return {
+    connector: delivery.connectorId,
+    country: delivery.country || "all",
+    state: delivery.state,
+    delivered: percent(delivery.rate),
+    baseline: percent(delivery.baselineRate),
+    submitted: Number(delivery.submitted),
+    undelivered: Number(delivery.undelivered),
+    "no receipt, hour": Number(delivery.withoutReceiptHour),
+    "no receipt, day": Number(delivery.withoutReceiptDay),
   };
 }
 

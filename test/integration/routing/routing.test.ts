@@ -377,5 +377,21 @@ describe("the routing service", () => {
     });
     expect(notified).to.equal(1);
     expect((await health.listReports()).map(({ bind }) => bind)).to.deep.equal(["c1/0"]);
+
+    const delivery = {
+      ...{ connectorId: "smsc", country: "", state: "too_few", submitted: 1, delivered: 0 },
+      ...{ undelivered: 0, rate: 0, baselineRate: undefined, reportedAtMs: 0 },
+      ...{ withoutReceiptHour: 1, withoutReceiptDay: 0 },
+    };
+    await health.reportDeliveries([delivery, { ...delivery, country: "NG" }]);
+    await health.reportDeliveries([{ ...delivery, state: "ok" }]);
+    await eventually(async () => {
+      const stored = await health.listDeliveries();
+      expect(stored).to.deep.equal([
+        { ...delivery, state: "ok", reportedAtMs: clock.now() },
+        { ...delivery, country: "NG", reportedAtMs: clock.now() },
+      ]);
+      return true;
+    });
   });
 });

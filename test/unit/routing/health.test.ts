@@ -104,6 +104,8 @@ describe("the evaluation after a pause", () => {
       },
       listReports: async () => reports,
       listHealth: async () => stored,
+      saveDeliveries: async () => undefined,
+      listDeliveries: async () => [],
       saveHealth: async (changes) => {
         stored = changes.map(({ after }) => after);
       },

@@ -125,6 +125,54 @@ describe("smsctl connector list", () => {
   });
 });
 
+describe("smsctl connector health", () => {
+  const listConnectors = () => ({
+    connectors: [{ id: "smsc" }, { id: "web" }],
+    health: [],
+    deliveries: [
+      {
+        ...{ connectorId: "smsc", country: "", state: "low", rate: 0.512, baselineRate: 0.9 },
+        ...{ submitted: 1000n, delivered: 512n, undelivered: 100n },
+        ...{ withoutReceiptHour: 388n, withoutReceiptDay: 20n },
+      },
+      {
+        ...{ connectorId: "web", country: "GH", state: "too_few", submitted: 0n, delivered: 0n },
+        ...{ undelivered: 0n, withoutReceiptHour: 0n, withoutReceiptDay: 0n },
+      },
+    ],
+  });
+  const show = (...words: string[]) =>
+    run(
+      CONNECTOR_COMMANDS.health,
+      ["connector", "health", ...words],
+      { routing: { listConnectors } },
+      false,
+    );
+
+  it("shows the delivery rate of each connector and country beside its baseline", async () => {
+    const { results } = await show();
+    expect(results[0]).to.deep.equal([
+      {
+        ...{ connector: "smsc", country: "all", state: "low", delivered: "51.2 %" },
+        ...{ baseline: "90.0 %", submitted: 1000, undelivered: 100 },
+        ...{ "no receipt, hour": 388, "no receipt, day": 20 },
+      },
+      {
+        ...{ connector: "web", country: "GH", state: "too_few", delivered: "-", baseline: "-" },
+        ...{ submitted: 0, undelivered: 0, "no receipt, hour": 0, "no receipt, day": 0 },
+      },
+    ]);
+  });
+
+  it("shows one connector, and refuses one that does not exist", async () => {
+    const { results } = await show("--connector", "web");
+    expect((results[0] as { connector: string }[]).map(({ connector }) => connector)).to.deep.equal(
+      ["web"],
+    );
+    expect((await errorOf(show("--connector", "nothing"))).code).to.equal("not_found");
+  });
+});
+
 function fileOf(text: string): string {
   const path = join(mkdtempSync(join(tmpdir(), "smsctl-")), "headers");
   writeFileSync(path, text);

@@ -630,6 +630,13 @@ export declare type BindHealth = Message<"sms.v1.BindHealth"> & {
    * @generated from field: optional int64 failures = 17;
    */
   failures?: bigint | undefined;
+
+  /**
+   * Submits per second to which throttling limits the bind; absent without a limit.
+   *
+   * @generated from field: optional double adaptive_rate = 18;
+   */
+  adaptiveRate?: number | undefined;
 };
 
 /**
@@ -637,6 +644,84 @@ export declare type BindHealth = Message<"sms.v1.BindHealth"> & {
  * Use `create(BindHealthSchema)` to create a new message.
  */
 export declare const BindHealthSchema: GenMessage<BindHealth>;
+
+/**
+ * The delivery rate of a connector's submits of 10 to 70 minutes ago, and the rate of the 24 hours before.
+ *
+ * @generated from message sms.v1.DeliveryHealth
+ */
+export declare type DeliveryHealth = Message<"sms.v1.DeliveryHealth"> & {
+  /**
+   * @generated from field: string connector_id = 1;
+   */
+  connectorId: string;
+
+  /**
+   * ISO 3166 code of the recipients; empty for all, "other" for those with the fewest submits.
+   *
+   * @generated from field: string country = 2;
+   */
+  country: string;
+
+  /**
+   * "ok", "low" (below 70 % of the baseline), "no_receipts" (they have stopped) or "too_few" (submits).
+   *
+   * @generated from field: string state = 3;
+   */
+  state: string;
+
+  /**
+   * Submits that the carrier accepted, and those of them with a final receipt.
+   *
+   * @generated from field: int64 submitted = 4;
+   */
+  submitted: bigint;
+
+  /**
+   * @generated from field: int64 delivered = 5;
+   */
+  delivered: bigint;
+
+  /**
+   * @generated from field: int64 undelivered = 6;
+   */
+  undelivered: bigint;
+
+  /**
+   * 0 to 1; absent without submits.
+   *
+   * @generated from field: optional double rate = 7;
+   */
+  rate?: number | undefined;
+
+  /**
+   * @generated from field: optional double baseline_rate = 8;
+   */
+  baselineRate?: number | undefined;
+
+  /**
+   * Submits without a final receipt, of the last 70 minutes and of the 24 hours before.
+   *
+   * @generated from field: int64 without_receipt_hour = 9;
+   */
+  withoutReceiptHour: bigint;
+
+  /**
+   * @generated from field: int64 without_receipt_day = 10;
+   */
+  withoutReceiptDay: bigint;
+
+  /**
+   * @generated from field: int64 reported_at_ms = 11;
+   */
+  reportedAtMs: bigint;
+};
+
+/**
+ * Describes the message sms.v1.DeliveryHealth.
+ * Use `create(DeliveryHealthSchema)` to create a new message.
+ */
+export declare const DeliveryHealthSchema: GenMessage<DeliveryHealth>;
 
 /**
  * @generated from message sms.v1.ListConnectorsRequest
@@ -663,6 +748,11 @@ export declare type ListConnectorsResponse = Message<"sms.v1.ListConnectorsRespo
    * @generated from field: repeated sms.v1.BindHealth health = 2;
    */
   health: BindHealth[];
+
+  /**
+   * @generated from field: repeated sms.v1.DeliveryHealth deliveries = 3;
+   */
+  deliveries: DeliveryHealth[];
 };
 
 /**
@@ -1138,6 +1228,13 @@ export declare type ReportConnectorHealthRequest = Message<"sms.v1.ReportConnect
    * @generated from field: repeated sms.v1.BindHealth health = 1;
    */
   health: BindHealth[];
+
+  /**
+   * Each carrier replica reports the same figures, once a minute; the newest stay.
+   *
+   * @generated from field: repeated sms.v1.DeliveryHealth deliveries = 2;
+   */
+  deliveries: DeliveryHealth[];
 };
 
 /**
