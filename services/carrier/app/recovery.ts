@@ -1,6 +1,6 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
-import { backoffMs, pause } from "../../shared/flow/backoff.ts";
+import { retry } from "../../shared/flow/retry.ts";
 import type { JournalEntry } from "../domain/journal-lines.ts";
 import type { ClaimedMessage } from "../domain/message.ts";
 import { normalizeAddress } from "../domain/receipt.ts";
@@ -11,7 +11,7 @@ import type { Journal, MessagingClient, SubmissionStore } from "./ports.ts";
 /**
  * Ends the claims of an earlier process of this identity, before anything new is claimed. Messages without a
  * journal entry return to their queue at once. The others are in doubt, and the store keeps them by recipient and
- * sender, so that a receipt can still decide them. Retries for ever.
+ * sender, so that a receipt can still decide them. Retries until the process stops.
  *
  * Returns, by connector, the messages of which some parts were certainly not written: they follow when the first
  * part is proved (`awaiting-proof.ts`). Their journal entries stay open until then, so that a process that dies
@@ -39,24 +39,27 @@ export async function recoverClaims(options: {
           return { connectorId, messageId, ...segment, ...parties, atMs };
         }),
     );
-  for (let attempt = 0; !signal.aborted; attempt += 1) {
-    try {
-      // In doubt from now on: neither the age of the entry nor an outage of messaging shortens the wait.
-      await store.saveUnknowns(unknownsAt(clock.now()));
-      const ids = written.map(({ messageId }) => messageId);
-      const result = await messaging.recoverClaims(ids, partlyIds);
-      const left = new Set(result.partlyWritten.map(({ messageId }) => messageId));
-      journal.markSettled(ids.filter((messageId) => !left.has(messageId)));
-      if (result.givenBack > 0 || result.inDoubt > 0) {
-        log.warn({ givenBack: result.givenBack, inDoubt: result.inDoubt }, "claims recovered");
-      }
-      return byConnector(result.partlyWritten, journal.inherited);
-    } catch (error) {
-      log.warn({ error, attempt }, "recovering claims is retried");
-      await pause(backoffMs(attempt, 100, 5000), signal);
-    }
+  async function recover() {
+    // In doubt from now on: neither the age of the entry nor an outage of messaging shortens the wait.
+    await store.saveUnknowns(unknownsAt(clock.now()));
+    const ids = written.map(({ messageId }) => messageId);
+    const { givenBack, inDoubt, partlyWritten } = await messaging.recoverClaims(ids, partlyIds);
+    const left = new Set(partlyWritten.map(({ messageId }) => messageId));
+    journal.markSettled(ids.filter((messageId) => !left.has(messageId)));
+    if (givenBack + inDoubt > 0) log.warn({ givenBack, inDoubt }, "claims recovered");
+    return byConnector(partlyWritten, journal.inherited);
   }
-  return new Map();
+
+  try {
+    return await retry(recover, {
+      ...{ baseMs: 100, capMs: 5000, signal },
+      onRetry: (error, attempt) => log.warn({ error, attempt }, "recovering claims is retried"),
+    });
+  } catch (error) {
+    // The next process recovers the same claims.
+    if (signal.aborted) return new Map();
+    throw error;
+  }
 }
 
 /** The end of an earlier identity's journal may be lost: any part may have been written. */

@@ -6,7 +6,8 @@ import {
   MessageStatus,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import type { Settlement } from "../../../proto/gen/sms/v1/wallet_pb.js";
-import { backoffMs, pause } from "../../shared/flow/backoff.ts";
+import { pause } from "../../shared/flow/backoff.ts";
+import { retry } from "../../shared/flow/retry.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 import { TRANSIENT_ERRORS } from "../calls/retryable-errors.ts";
 import { checkCharge, SETTLEMENT_PROMISE_MS } from "./check-charge.ts";
@@ -148,16 +149,14 @@ export function undefinedIfNotFound(thrown: unknown): undefined {
 }
 
 /** Retries one of many reads while a service restarts or sheds load. */
-async function retryTransient<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await read();
-    } catch (error) {
-      signal.throwIfAborted();
-      if (attempt === ATTEMPTS_MAX || !TRANSIENT_ERRORS.has(toAppError(error).code)) throw error;
-    }
-    await pause(backoffMs(attempt, 100, 5000), signal);
-  }
+function retryTransient<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  return retry(read, {
+    ...{ baseMs: 200, capMs: 5000, attemptsMax: ATTEMPTS_MAX, signal },
+    isRetryable: (error) => TRANSIENT_ERRORS.has(toAppError(error).code),
+  }).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw error;
+  });
 }
 
 /** Checks items, a few at a time; returns the breaches in order. */

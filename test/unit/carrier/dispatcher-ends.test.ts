@@ -84,7 +84,7 @@ describe("messages that a dispatcher returns, ends and journals", () => {
     expect(submits.length).to.equal(1);
   });
 
-  it("each rest that waits without a bind is given up or stays, though the clock goes on meanwhile", async () => {
+  it("remaining parts without a bind expire or stay, also while the clock advances", async () => {
     const { clock, steady, dispatcher, submits, reported } = setUp(10);
     for (let at = 0; at < 3; at += 1) {
       dispatcher.add([claimed({ messageId: `msg_${at}`, segments: 2 })]);
@@ -159,7 +159,7 @@ describe("messages that a dispatcher returns, ends and journals", () => {
     expect(journaled[0]).to.include({ to: "+2348031234567", from: "DEMO", ...counts });
   });
 
-  it("journals that one receipt will speak for all parts", () => {
+  it("journals that the carrier sends one receipt for all parts", () => {
     const { dispatcher, journaled } = setUp(10, true);
     dispatcher.add(many(1, { segments: 2 }));
     dispatcher.beforeWrite([{ messageId: "msg_0", index: 0 }]);

@@ -6,7 +6,7 @@ import { eventually } from "../../support/poll.ts";
 type Parts = ReturnType<typeof setUp>;
 
 describe("the dispatcher of a connector", () => {
-  it("never has more unanswered than the window, and keeps it full", async () => {
+  it("keeps the window full and never exceeds it", async () => {
     const { dispatcher, submits, reported } = setUp(3);
     dispatcher.add(many(5));
     expect(submits.length).to.equal(3);
@@ -17,7 +17,7 @@ describe("the dispatcher of a connector", () => {
     expect(reported[0]?.submissions[0]).to.include({ key: "a", messageId: "msg_0", segment: 0 });
   });
 
-  it("sends the other parts only when the first was taken, and reports one outcome for all", async () => {
+  it("sends the other parts when the first is accepted, and reports one outcome for all", async () => {
     const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 3 }));
     expect(submits.length).to.equal(1);
@@ -31,7 +31,7 @@ describe("the dispatcher of a connector", () => {
     expect(segments).to.deep.equal(["a1", "b2", "c3"]);
   });
 
-  it("a part put off is submitted again by itself; the parts that were taken never are", async () => {
+  it("submits a deferred part again, and never an accepted one", async () => {
     const { dispatcher, submits, reported, saved } = setUp();
     dispatcher.add(many(1, { segments: 2 }));
     submits[0]?.answer(accept("a"));
@@ -46,7 +46,7 @@ describe("the dispatcher of a connector", () => {
     expect(reported[0]?.outcome.kind).to.equal("accepted");
   });
 
-  it("stores the ids of parts while others wait for their turn, each once", async () => {
+  it("stores the id of each accepted part once while other parts wait", async () => {
     mock.timers.enable({ apis: ["setInterval"] });
     try {
       const { dispatcher, submits, reported, saved } = setUp(1);
@@ -72,7 +72,7 @@ describe("the dispatcher of a connector", () => {
     }
   });
 
-  it("a first part that was not taken gives the whole message back, and no part follows", async () => {
+  it("returns the whole message to its queue when its first part is not accepted", async () => {
     const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 3 }));
     submits[0]?.answer({ kind: "not_sent", code: "closed" });
@@ -81,7 +81,7 @@ describe("the dispatcher of a connector", () => {
     expect(submits.length).to.equal(1);
   });
 
-  it("a submit without an answer is saved by its parties and is never repeated", async () => {
+  it("saves a submit without an answer by its parties and never repeats it", async () => {
     const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1));
     submits[0]?.answer({ kind: "unknown", code: "timeout" });
@@ -92,7 +92,7 @@ describe("the dispatcher of a connector", () => {
     expect(submits.length).to.equal(1);
   });
 
-  it("a late answer settles what was in doubt, under the same claim", async () => {
+  it("a late answer decides a message in doubt, under the same claim", async () => {
     const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1));
     submits[0]?.answer({ kind: "unknown", code: "timeout" });
@@ -105,7 +105,7 @@ describe("the dispatcher of a connector", () => {
     expect(reported.length).to.equal(2);
   });
 
-  it("an answer that is read when the connector's binds are given up already settles it, too", async () => {
+  it("a late answer decides a message in doubt after its bind was released", async () => {
     const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1));
     submits[0]?.answer({ kind: "unknown", code: "timeout" });
@@ -116,7 +116,7 @@ describe("the dispatcher of a connector", () => {
     expect(reported[1]?.submissions[0]?.key).to.equal("late");
   });
 
-  it("late answers to several parts take all of them out of doubt, but those that have no id", async () => {
+  it("late answers to several parts resolve all of them, except accepted ones without an id", async () => {
     const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 4 }));
     submits[0]?.answer(accept("a"));
@@ -132,7 +132,7 @@ describe("the dispatcher of a connector", () => {
     expect(reported[1]?.resolved.map(({ segment }) => segment)).to.deep.equal([2, 3]);
   });
 
-  it("one taken late without an id is saved as taken", async () => {
+  it("a late accept without an id is saved as accepted", async () => {
     const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1));
     submits[0]?.answer({ kind: "unknown", code: "timeout" });
@@ -165,7 +165,7 @@ describe("the dispatcher of a connector", () => {
     expect(reported[0]?.unknowns.map(({ segment }) => segment)).to.deep.equal([2]);
   });
 
-  it("a late answer to one part counts while another one is still out", async () => {
+  it("a late answer to one part counts while another part is unanswered", async () => {
     const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 3 }));
     submits[0]?.answer(accept("a"));
@@ -180,7 +180,7 @@ describe("the dispatcher of a connector", () => {
     expect(reported[0]?.submissions.length).to.equal(3);
   });
 
-  it("a part refused for good after one was taken ends the message although another is in doubt", async () => {
+  it("a permanent refusal after an accepted part ends the message although another part is in doubt", async () => {
     const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 3 }));
     submits[0]?.answer(accept("a"));
@@ -192,7 +192,7 @@ describe("the dispatcher of a connector", () => {
     expect(reported[0]?.unknowns.map(({ segment }) => segment)).to.deep.equal([2]);
   });
 
-  it("a journal that cannot be written rests the bind instead of going round", async () => {
+  it("a journal that cannot be written pauses the bind for a second", async () => {
     const { clock, dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1));
     submits[0]?.answer({ kind: "not_sent", code: "journal_failed" });
@@ -213,7 +213,7 @@ describe("the dispatcher of a connector", () => {
     expect(submits.length).to.equal(6);
   });
 
-  it("what recipients script does not slow a link", async () => {
+  it("answers that test numbers choose do not slow a link", async () => {
     const { dispatcher, submits, reported } = setUp(4, false, true);
     dispatcher.add(many(6));
     submits[0]?.answer({ kind: "refused", code: "queue_full", disposition: "throttled" });

@@ -14,7 +14,7 @@ const JSON_TYPE = "application/json";
 const FORM_TYPE = "application/x-www-form-urlencoded";
 
 describe("requests from a template", () => {
-  it("any text of a customer stays inside its JSON string, quoted or bare in the template", () => {
+  it("a text stays inside its JSON string, quoted or bare in the template", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (body) => {
         for (const template of [
@@ -28,7 +28,7 @@ describe("requests from a template", () => {
     );
   });
 
-  it("any text of a customer stays inside its form value", () => {
+  it("a text stays inside its form value", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (body) => {
         const filled = fillTemplate("text={{body}}&to={{to}}", FORM_TYPE, { ...VALUES, body });
@@ -43,7 +43,7 @@ describe("requests from a template", () => {
     expect(JSON.parse(filled)).to.equal("{{to}}");
   });
 
-  it("JSON pointers are read as RFC 6901 section 5 has them", () => {
+  it("JSON pointers follow RFC 6901 section 5", () => {
     const document = { foo: ["bar", "baz"], "": 0, "a/b": 1, "m~n": 8 };
     expect(readPointer(document, "")).to.equal(document);
     expect(readPointer(document, "/foo/0")).to.equal("bar");
@@ -55,7 +55,7 @@ describe("requests from a template", () => {
   });
 });
 
-describe("what an HTTP answer proves", () => {
+describe("the outcome of an HTTP answer", () => {
   const table = [
     [200, '{"id":"c7"}', "accepted"],
     [202, '{"id":17}', "accepted"],

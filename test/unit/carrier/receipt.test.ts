@@ -56,7 +56,7 @@ describe("the verdict of a receipt", () => {
 describe("the message of a receipt", () => {
   const unknown = { connectorId: "c", to: "234", from: "demo", atMs: 0 };
 
-  it("without a known id it belongs to the one message in doubt, to its first open segment", () => {
+  it("a receipt without a known id belongs to the first open segment of the one message in doubt", () => {
     const found = matchByParties([
       { ...unknown, messageId: "msg_a", segment: 2 },
       { ...unknown, messageId: "msg_a", segment: 1 },
@@ -64,7 +64,7 @@ describe("the message of a receipt", () => {
     expect(found).to.include({ messageId: "msg_a", segment: 1 });
   });
 
-  it("two fitting messages are no match, and neither is none", () => {
+  it("a receipt that fits two messages, or none, has no match", () => {
     const two = ["msg_a", "msg_b"].map((messageId) => ({ ...unknown, messageId, segment: 0 }));
     const tied = { ...unknown, messageId: "msg_a", segment: 1, assignedKey: "k1" };
     const free = { ...unknown, messageId: "msg_a", segment: 2 };

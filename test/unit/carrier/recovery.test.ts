@@ -60,7 +60,7 @@ describe("messages that a dead process left in doubt", () => {
     });
   }
 
-  it("a line without segments counts each part for a segment", async () => {
+  it("a journal line without segments counts each part as a segment", async () => {
     const line = "W\tmsg_a\tsmsc\t+2348031234567\tDEMO\t3\t7\n";
     expect((await recover(line)).segments).to.deep.equal([1, 2, 3]);
   });

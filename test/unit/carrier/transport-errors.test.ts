@@ -5,7 +5,7 @@ import { AppError } from "../../../services/shared/core/errors.ts";
 import { createRpcAuth } from "../../../services/shared/rpc/auth.ts";
 import { refusal, toAppError } from "../../../services/shared/rpc/error-status.ts";
 
-describe("which failures of a call to messaging are an outage", () => {
+describe("outages of calls to messaging", () => {
   const token = refusal(Code.Unauthenticated, "service_unauthenticated", "A token is required.");
   for (const [what, error, expected] of [
     ["messaging is away", new ConnectError("away", Code.Unavailable), true],
@@ -19,7 +19,7 @@ describe("which failures of a call to messaging are an outage", () => {
     it(`${what}: ${expected}`, () => expect(isOutage(error)).to.equal(expected));
   }
 
-  it("a server's own refusal of a token is one", () => {
+  it("a refused service token is an outage", () => {
     const { authorize } = createRpcAuth([
       { name: "carrier", tokens: ["0123456789abcdef"], methods: ["*"] },
     ]);
