@@ -7,12 +7,20 @@ export type CarrierRequest = {
   readonly body: Record<string, string>;
 };
 
+export type HttpAnswer = {
+  readonly status: number;
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
 /** An HTTP carrier for tests, on a free port of 127.0.0.1. */
 export type HttpCarrier = {
   readonly url: string;
   readonly requests: readonly CarrierRequest[];
   /** Sets the next responses; by default 200 with an id. */
-  answerWith(answer: { readonly status: number; readonly body?: object } | undefined): void;
+  answerWith(answer: HttpAnswer | undefined): void;
+  /** Chooses the responses to later requests by their bodies; undefined is 200 with an id. */
+  answerBy(choose: (body: Record<string, string>) => HttpAnswer | undefined): void;
   /** Calls a receipt URL; returns the status. */
   sendReceipt(url: string, status: string): Promise<number>;
   close(): Promise<void>;
@@ -21,13 +29,14 @@ export type HttpCarrier = {
 /** Starts it. */
 export async function startHttpCarrier(): Promise<HttpCarrier> {
   const requests: CarrierRequest[] = [];
-  let answer: { status: number; body?: object } | undefined;
+  let choose: (body: Record<string, string>) => HttpAnswer | undefined = () => undefined;
   const server = createServer((request, response) => {
     void readJson(request).then((body) => {
       requests.push({ headers: request.headers, body });
-      const { status, body: said } = answer ?? { status: 200, body: { id: `c${requests.length}` } };
-      response.writeHead(status, { "content-type": "application/json" });
-      response.end(JSON.stringify(said ?? {}));
+      const accepted = { status: 200, body: { id: `c${requests.length}` } };
+      const { status, body: said = {}, headers = {} }: HttpAnswer = choose(body) ?? accepted;
+      response.writeHead(status, { "content-type": "application/json", ...headers });
+      response.end(JSON.stringify(said));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -35,7 +44,10 @@ export async function startHttpCarrier(): Promise<HttpCarrier> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/send`,
     requests,
     answerWith(next) {
-      answer = next;
+      choose = () => next;
+    },
+    answerBy(next) {
+      choose = next;
     },
     async sendReceipt(url, status) {
       const response = await fetch(url, {

@@ -16,6 +16,7 @@ import { createSubmissionStore } from "../../../services/carrier/store/submissio
 import { createManualClock } from "../../../services/shared/core/clock.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
+import { incomingReceipt, submissionOf } from "../../support/carrier-messages.ts";
 import { freshDatabase } from "../../support/fresh-names.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 
@@ -73,28 +74,10 @@ describe("receipts whose id several submissions have", () => {
     await mongo.close();
   });
 
-  const receipt = (fields: Partial<IncomingReceipt> = {}): IncomingReceipt => ({
-    connectorId: "smsc",
-    keys: ["k1"],
-    verdict: "delivered",
-    errorCode: "",
-    carrierCode: "DELIVRD",
-    occurredAtMs: clock.now(),
-    to: "2348031234567",
-    from: "demo",
-    messageId: "",
-    ...fields,
-  });
-  const submission = (fields: Partial<Submission> = {}): Submission => ({
-    connectorId: "smsc",
-    key: "k1",
-    messageId: "msg_01J00000000000000000000000",
-    segment: 0,
-    to: "2348031234567",
-    from: "demo",
-    atMs: clock.now(),
-    ...fields,
-  });
+  const receipt = (fields: Partial<IncomingReceipt> = {}) =>
+    incomingReceipt({ occurredAtMs: clock.now(), ...fields });
+  const submission = (fields: Partial<Submission> = {}) =>
+    submissionOf({ atMs: clock.now(), ...fields });
 
   const [messageA, messageB] = ["msg_01J0000000000000000000000A", "msg_01J0000000000000000000000B"];
   const numberB = "2348037654321";

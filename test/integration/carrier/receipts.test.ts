@@ -14,6 +14,7 @@ import { createManualClock } from "../../../services/shared/core/clock.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
+import { incomingReceipt, submissionOf } from "../../support/carrier-messages.ts";
 import { freshDatabase } from "../../support/fresh-names.ts";
 import { eventually } from "../../support/poll.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
@@ -78,28 +79,10 @@ describe("the receipt matcher", () => {
     await mongo.close();
   });
 
-  const receipt = (fields: Partial<IncomingReceipt> = {}): IncomingReceipt => ({
-    connectorId: "smsc",
-    keys: ["k1"],
-    verdict: "delivered",
-    errorCode: "",
-    carrierCode: "DELIVRD",
-    occurredAtMs: clock.now(),
-    to: "2348031234567",
-    from: "demo",
-    messageId: "",
-    ...fields,
-  });
-  const submission = (fields: Partial<Submission> = {}): Submission => ({
-    connectorId: "smsc",
-    key: "k1",
-    messageId: "msg_01J00000000000000000000000",
-    segment: 0,
-    to: "2348031234567",
-    from: "demo",
-    atMs: clock.now(),
-    ...fields,
-  });
+  const receipt = (fields: Partial<IncomingReceipt> = {}) =>
+    incomingReceipt({ occurredAtMs: clock.now(), ...fields });
+  const submission = (fields: Partial<Submission> = {}) =>
+    submissionOf({ atMs: clock.now(), ...fields });
 
   it("a rejected receipt blocks no other and stays parked until messaging takes it", async () => {
     const [wrong, right] = ["msg_01J00000000000000000000001", "msg_01J00000000000000000000002"];

@@ -7,8 +7,10 @@ import {
   MessageStatus,
   SendEndpoint,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { ConnectorType } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { type CarrierStack, startCarrierStack } from "../../support/carrier-stack.ts";
 import { recipient } from "../../support/customer.ts";
+import { type HttpCarrier, startHttpCarrier } from "../../support/http-carrier.ts";
 import { eventually } from "../../support/poll.ts";
 import { addTenant } from "../../support/second-tenant.ts";
 
@@ -18,6 +20,7 @@ const REFUSED = "234809";
 
 describe("throttling statuses of a carrier", () => {
   let carrier: CarrierStack;
+  let http: HttpCarrier;
   let other: string;
   let serial = 0;
 
@@ -25,6 +28,8 @@ describe("throttling statuses of a carrier", () => {
     this.timeout(120_000);
     carrier = await startCarrierStack();
     other = await addTenant(carrier.stack, "Other");
+    http = await startHttpCarrier();
+    await addHttpConnector();
     const smpp = { window: WINDOW };
     const connector = { id: "smsc", smpp };
     await carrier.routing.updateConnector({ id: "smsc", connector, fields: ["smpp.window"] });
@@ -32,12 +37,29 @@ describe("throttling statuses of a carrier", () => {
 
   after(async function () {
     this.timeout(30_000);
+    await http?.close();
     await carrier?.stop();
   });
 
   afterEach(async () => {
     await carrier.behave({ reset: true });
   });
+
+  /** A connector for numbers of Ghana that begin with 24. */
+  async function addHttpConnector(): Promise<void> {
+    const settings = { url: http.url, receiptSecret: "a-secret-of-the-carrier", timeoutMs: 2000 };
+    await carrier.routing.createConnector({
+      connector: { id: "web", type: ConnectorType.HTTP, http: settings },
+    });
+    const prices = [{ prefix: "23324", price: 50_000n }];
+    await carrier.routing.createRoute({
+      route: { name: "web", connectorId: "web", enabled: true, prices },
+    });
+    await eventually(async () => {
+      const { health } = await carrier.routing.listConnectors({});
+      return health.some(({ connectorId, link }) => connectorId === "web" && link === "bound");
+    });
+  }
 
   function next(): number {
     serial += 1;
@@ -167,6 +189,61 @@ describe("throttling statuses of a carrier", () => {
       expect(perSecond, "messages per second").above(0.9 * rate);
       expect(after.refused - before.refused, "refused submits").below(0.35 * ids.length);
       expect(after.duplicates).to.equal(0);
+    });
+  }
+
+  it("two numbers in fifteen that are throttled do not slow a storm, and all are delivered", async function () {
+    this.timeout(120_000);
+    const suffixed = (digits: string) =>
+      `+2348032${String(next() % 100).padStart(2, "0")}${digits}`;
+    const count = 600;
+    const to = Array.from({ length: count }, (_, at) => {
+      if (at % 15 === 3) return suffixed("9904");
+      return at % 15 === 9 ? suffixed("9913") : recipient(next());
+    });
+    const plain = to.filter((number) => !/99(?:04|13)$/.test(number));
+    const startedMs = performance.now();
+    const ids = await sendBulk([...new Set(to)]);
+    await eventually(async () => (await acceptedOf(plain)) === plain.length, {
+      ...{ timeoutMs: 30_000, what: "the submit of every ordinary message" },
+    });
+    expect(performance.now() - startedMs, "milliseconds").below(8000);
+    const counted = await carrier.settled(ids, 60_000);
+    expect(counted).to.deep.equal({ delivered: ids.length });
+  });
+
+  for (const [status, headers] of [
+    [429, { "retry-after": "2" }],
+    [503, {}],
+  ] as const) {
+    it(`numbers with HTTP ${status} keep no other message of the connector back`, async function () {
+      this.timeout(60_000);
+      const isRefused = (number: string) => number.startsWith("+233241");
+      http.answerBy(({ to = "" }) => (isRefused(to) ? { status, headers } : undefined));
+      const numbers = (prefix: string, count: number) =>
+        Array.from({ length: count }, () => `${prefix}${String(next()).padStart(6, "0")}`);
+      const refused = numbers("+233241", 40);
+      const stuck = await sendBulk(refused);
+      await eventually(() =>
+        refused.every((number) => http.requests.some(({ body }) => body.to === number)),
+      );
+      const bulk = await sendBulk(numbers("+233242", 100));
+      const messages = await eventually(
+        async () => {
+          const all = await read(bulk);
+          return all.every(({ sentAtMs }) => sentAtMs > 0n) ? all : undefined;
+        },
+        { timeoutMs: 20_000, everyMs: 500, what: "the submit of every message" },
+      );
+      const waits = messages.map(({ sentAtMs, createdAtMs }) => Number(sentAtMs - createdAtMs));
+      expect(Math.max(...waits)).below(2000);
+      const before = http.requests.length;
+      http.answerBy(() => undefined);
+      await eventually(async () => (await countOf(stuck, MessageStatus.SENT)) === stuck.length, {
+        ...{ timeoutMs: 40_000, everyMs: 500, what: "the submit of the put-off messages" },
+      });
+      const again = http.requests.slice(before).filter(({ body }) => isRefused(body.to ?? ""));
+      expect(again.length, "each is accepted once").to.equal(stuck.length);
     });
   }
 });

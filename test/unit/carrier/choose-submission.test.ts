@@ -6,6 +6,7 @@ import {
 import type { IncomingReceipt } from "../../../services/carrier/domain/message.ts";
 import { compareNumbers } from "../../../services/carrier/domain/same-number.ts";
 import type { Submission } from "../../../services/carrier/domain/submission.ts";
+import { incomingReceipt } from "../../support/carrier-messages.ts";
 
 const NUMBER = "2348031234567";
 const MINUTE = 60_000;
@@ -38,18 +39,8 @@ describe("the number in a receipt", () => {
 });
 
 describe("the message of a receipt whose id has several submissions", () => {
-  const receipt = (fields: Partial<IncomingReceipt> = {}): IncomingReceipt => ({
-    connectorId: "smsc",
-    keys: ["k1"],
-    verdict: "delivered",
-    errorCode: "",
-    carrierCode: "DELIVRD",
-    occurredAtMs: CAME,
-    to: NUMBER,
-    from: "demo",
-    messageId: "",
-    ...fields,
-  });
+  const receipt = (fields: Partial<IncomingReceipt> = {}) =>
+    incomingReceipt({ occurredAtMs: CAME, to: NUMBER, ...fields });
   const candidate = (
     messageId: string,
     fields: Partial<Submission & Candidate> = {},

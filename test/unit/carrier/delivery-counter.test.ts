@@ -2,16 +2,12 @@ import { expect } from "chai";
 import { createDeliveryCounter } from "../../../services/carrier/app/delivery-counter.ts";
 import type { DeliverySlot } from "../../../services/carrier/app/ports.ts";
 import type { Submission } from "../../../services/carrier/domain/submission.ts";
+import { submissionOf } from "../../support/carrier-messages.ts";
 
 const AT = 1_200_000;
 
-function submission(fields: Partial<Submission> = {}): Submission {
-  return {
-    ...{ connectorId: "smsc", key: "a1", messageId: "msg_1", segment: 0 },
-    ...{ to: "2348031234567", from: "demo", atMs: AT + 5000 },
-    ...fields,
-  };
-}
+const submission = (fields: Partial<Submission> = {}) =>
+  submissionOf({ messageId: "msg_1", atMs: AT + 5000, ...fields });
 
 function open() {
   const stored: DeliverySlot[] = [];
