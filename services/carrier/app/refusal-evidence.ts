@@ -27,7 +27,7 @@ type Counts = { tries: number; refusals: number };
 
 const NUMBERS_MAX = 10_000;
 const CLASSES_MAX = 1000;
-/** Digits of a recipient that name its country and network. */
+/** The plus and six digits name the country and the network of a recipient. */
 const PREFIX_LENGTH = 7;
 /** The weight of a count falls by half every 140 answers. */
 const DECAY = 1 - 1 / 200;
@@ -90,6 +90,8 @@ export function createRefusalEvidence(): RefusalEvidence {
   return {
     accepted(address) {
       accepts += 1;
+      // Nothing was refused: the usual case needs no counts.
+      if (refusedNumbers.size === 0) return;
       if (run >= RUN_MIN) forget();
       run = 0;
       note(address, 0);
