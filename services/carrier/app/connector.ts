@@ -101,9 +101,9 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
 
   function wanted(): number {
     const all = [...binds.values()];
-    // The round trip of a claim is shorter than a pause up to this length.
-    if (all.every(({ pauseLeftMs }) => pauseLeftMs > AHEAD_S * 1000)) return 0;
+    if (all.every(({ isPaused }) => isPaused)) return 0;
     const { room, waiting } = dispatcher;
+    // At least one waits here for the next submit of a slow bind, so that no claim delays it.
     const withinAdaptiveRate =
       all.reduce((sum, bind) => sum + bind.allowedWithin(AHEAD_S * 1000), 0) - waiting;
     const ahead = Math.ceil(submitsPerSecond * AHEAD_S);

@@ -13,7 +13,7 @@ export type Dispatcher = {
   add(messages: readonly ClaimedMessage[]): void;
   /** Sends as much as it can now. Call it when a bind came up or a pause ended. */
   pump(): void;
-  /** Free slots of the binds, less the parts and messages that already wait. */
+  /** Free slots of the windows, less the parts and messages that already wait. */
   readonly room: number;
   readonly waiting: number;
   readonly inFlight: number;

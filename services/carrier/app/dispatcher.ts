@@ -86,7 +86,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   async function startWithin(limiter: RateLimiter): Promise<void> {
     if (isAcquiring) return;
-    const wanted = Math.min(roomNow(), waiting.length + remainingParts.length);
+    const room = binds.reduce((total, bind) => total + bind.room, 0);
+    const wanted = Math.min(room, waiting.length + remainingParts.length);
     if (wanted === 0) return start(0);
     isAcquiring = true;
     const { count, waitMs } = await limiter.acquire(wanted);
@@ -124,10 +125,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (waiting.length + remainingParts.length === 0) return;
     const pauses = binds.map(({ pauseLeftMs }) => pauseLeftMs).filter((leftMs) => leftMs > 0);
     if (pauses.length > 0) wakeIn(Math.min(...pauses));
-  }
-
-  function roomNow(): number {
-    return binds.reduce((total, bind) => total + bind.room, 0);
   }
 
   function pickBind(): Bind | undefined {
@@ -327,7 +324,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     pump,
     get room() {
-      return roomNow() - remainingParts.length - waiting.length;
+      const slots = binds.reduce((total, bind) => total + bind.windowRoom, 0);
+      return slots - remainingParts.length - waiting.length;
     },
     get waiting() {
       return waiting.length;

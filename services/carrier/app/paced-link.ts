@@ -39,6 +39,10 @@ export type Bind = {
   readonly stats: BindStats;
   /** Submits that may go out now. */
   readonly room: number;
+  /** Free slots of the congestion window, regardless of the adaptive rate. */
+  readonly windowRoom: number;
+  /** The congestion window pauses the bind. */
+  readonly isPaused: boolean;
   /** How long the bind submits nothing, in milliseconds; 0 when it may submit now. */
   readonly pauseLeftMs: number;
   /** Submits that the adaptive rate allows within a time from now. */
@@ -64,6 +68,10 @@ export function createBind(
   let rate = UNLIMITED;
   let answerMs = 1;
   let inFlight = 0;
+
+  function windowRoom(): number {
+    return link.status === "bound" ? freeSlots(window, inFlight, clock.now()) : 0;
+  }
 
   /** The most submits per second that the window allows at the usual latency. */
   function windowPerSecond(): number {
@@ -92,9 +100,13 @@ export function createBind(
     link,
     stats,
     get room() {
-      if (link.status !== "bound") return 0;
-      const nowMs = clock.now();
-      return Math.min(freeSlots(window, inFlight, nowMs), allowedNow(rate, nowMs));
+      return Math.min(windowRoom(), allowedNow(rate, clock.now()));
+    },
+    get windowRoom() {
+      return windowRoom();
+    },
+    get isPaused() {
+      return window.pausedUntilMs > clock.now();
     },
     get pauseLeftMs() {
       const nowMs = clock.now();

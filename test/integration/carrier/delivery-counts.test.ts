@@ -5,6 +5,7 @@ import { createDeliveryStore } from "../../../services/carrier/store/delivery-co
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
 import { freshDatabase } from "../../support/fresh-names.ts";
+import { eventually } from "../../support/poll.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 
 const SLOT_MS = 300_000;
@@ -37,11 +38,14 @@ describe("the store of delivery counts", () => {
     await store.addDeliveries([slot(START, 10, 0), slot(START - SLOT_MS, 5, 5)]);
     await store.addDeliveries([slot(START, 1, 7), slot(START, 3, 3, "GH")]);
     await store.addDeliveries([slot(START - 3 * SLOT_MS, 100, 100)]);
-    const sums = await store.sumDeliveries(START - SLOT_MS, START + 1);
-    expect(sums).to.have.deep.members([
-      { connectorId: "smsc", country: "NG", submitted: 16, delivered: 12, undelivered: 0 },
-      { connectorId: "smsc", country: "GH", submitted: 3, delivered: 3, undelivered: 0 },
-    ]);
+    // Counts are written without waiting for the majority, so a read may miss them.
+    await eventually(async () => {
+      expect(await store.sumDeliveries(START - SLOT_MS, START + 1)).to.have.deep.members([
+        { connectorId: "smsc", country: "NG", submitted: 16, delivered: 12, undelivered: 0 },
+        { connectorId: "smsc", country: "GH", submitted: 3, delivered: 3, undelivered: 0 },
+      ]);
+      return true;
+    });
     expect(await store.sumDeliveries(START + 1, START + SLOT_MS)).to.deep.equal([]);
   });
 });

@@ -165,33 +165,6 @@ describe("throttling statuses of a carrier", () => {
     });
   }
 
-  for (const [name, limitStatus] of [
-    ["ESME_RTHROTTLED", 0x58],
-    ["ESME_RMSGQFUL", 0x14],
-  ] as const) {
-    it(`a carrier that answers ${name} beyond a rate is used to its capacity`, async function () {
-      this.timeout(120_000);
-      const rate = 50;
-      await carrier.behave({ rate_per_second: rate, limit_status: limitStatus });
-      const before = await carrier.counts();
-      const ids = await sendBulk(ordinary(rate * 20));
-      const startedMs = performance.now();
-      const acceptedSince = async () => {
-        const { total, refused } = await carrier.counts();
-        return total - refused - (before.total - before.refused);
-      };
-      await eventually(async () => (await acceptedSince()) === ids.length, {
-        ...{ timeoutMs: 60_000, everyMs: 50, what: "the accept of every message" },
-      });
-      const perSecond = (ids.length * 1000) / (performance.now() - startedMs);
-      await carrier.settled(ids, 60_000);
-      const after = await carrier.counts();
-      expect(perSecond, "messages per second").above(0.9 * rate);
-      expect(after.refused - before.refused, "refused submits").below(0.35 * ids.length);
-      expect(after.duplicates).to.equal(0);
-    });
-  }
-
   it("two numbers in fifteen that are throttled do not slow a storm, and all are delivered", async function () {
     this.timeout(120_000);
     const suffixed = (digits: string) =>
@@ -244,6 +217,33 @@ describe("throttling statuses of a carrier", () => {
       });
       const again = http.requests.slice(before).filter(({ body }) => isRefused(body.to ?? ""));
       expect(again.length, "each is accepted once").to.equal(stuck.length);
+    });
+  }
+
+  for (const [name, limitStatus] of [
+    ["ESME_RTHROTTLED", 0x58],
+    ["ESME_RMSGQFUL", 0x14],
+  ] as const) {
+    it(`a carrier that answers ${name} beyond a rate is used to its capacity`, async function () {
+      this.timeout(120_000);
+      const rate = 50;
+      await carrier.behave({ rate_per_second: rate, limit_status: limitStatus });
+      const before = await carrier.counts();
+      const ids = await sendBulk(ordinary(rate * 20));
+      const startedMs = performance.now();
+      const acceptedSince = async () => {
+        const { total, refused } = await carrier.counts();
+        return total - refused - (before.total - before.refused);
+      };
+      await eventually(async () => (await acceptedSince()) >= ids.length, {
+        ...{ timeoutMs: 60_000, everyMs: 50, what: "the accept of every message" },
+      });
+      const perSecond = (ids.length * 1000) / (performance.now() - startedMs);
+      await carrier.settled(ids, 60_000);
+      const after = await carrier.counts();
+      expect(perSecond, "messages per second").above(0.9 * rate);
+      expect(after.refused - before.refused, "refused submits").below(0.35 * ids.length);
+      expect(after.duplicates).to.equal(0);
     });
   }
 });
