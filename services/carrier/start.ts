@@ -1,3 +1,4 @@
+import type { Db } from "mongodb";
 import { ConsentService } from "../../proto/gen/sms/v1/consent_pb.js";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
@@ -55,8 +56,7 @@ export const start: StartService = async (context) => {
   const leases = createBindLeases(mongo.db, journal.carrierId);
   const messaging = createMessagingClient(context.client(MessagingService), journal);
   const recent = createRecentSubmissions(RECENT_SUBMISSIONS_MAX);
-  const deliveryStore = createDeliveryStore(mongo.db);
-  const deliveries = createDeliveryCounter(deliveryStore);
+  const deliveries = createDeliveries(mongo.db);
 
   const consent = createConsentClient(context.client(ConsentService));
   const inbound = createInboundRecorder(consent, log);
@@ -96,7 +96,7 @@ export const start: StartService = async (context) => {
       const { connectorId } = submission;
       metrics.receipts.inc({ connector: connectorId, verdict: receipt.verdict });
       supervisor.find(connectorId)?.runner.noteReceipt(submission, cameAtMs);
-      deliveries.noteReceipt(submission, receipt.verdict, cameAtMs);
+      deliveries.counter.noteReceipt(submission, receipt.verdict, cameAtMs);
     },
     onParked: ({ connectorId }) => metrics.parked.inc({ connector: connectorId }),
     onContradicted: ({ connectorId }) => metrics.contradicted.inc({ connector: connectorId }),
@@ -104,7 +104,7 @@ export const start: StartService = async (context) => {
   lifecycle.onClose("receipt matcher", () => receipts.close());
   const outcomes = createOutcomeReporter({
     ...{ store, messaging, journal, log, onStored: receipts.onStored },
-    onReport: deliveries.noteOutcome,
+    onReport: deliveries.counter.noteOutcome,
   });
   lifecycle.onClose("outcomes", async () => void (await outcomes.drain(config.CARRIER_DRAIN_MS)));
   const metrics = createCarrierMetrics(registry, () => supervisor.runners, outcomes);
@@ -123,10 +123,8 @@ export const start: StartService = async (context) => {
     ...{ store, clock, log, receiptBase },
   });
   context.onOps(unmatchedReceiptsPage(store));
-  const reports = startDeliveryReports({
-    ...{ counter: deliveries, store: deliveryStore, routing, clock, log },
-    onHealth: metrics.setDeliveries,
-  });
+  const onHealth = metrics.setDeliveries;
+  const reports = startDeliveryReports({ ...deliveries, routing, onHealth, clock, log });
   lifecycle.onClose("delivery reports", () => reports.close());
 
   startJobs(context, config, {
@@ -158,6 +156,11 @@ function startJobs(
     if (!jobs.isReady) throw new Error("earlier claims have not been recovered yet");
   });
   lifecycle.onClose("connectors", () => jobs.close());
+}
+
+function createDeliveries(db: Db) {
+  const store = createDeliveryStore(db);
+  return { store, counter: createDeliveryCounter(store) };
 }
 
 function httpReceiptsOf(connector: ConnectorConfig | "not_read" | undefined) {
