@@ -15,6 +15,8 @@ import { eventually } from "../../support/poll.ts";
 import { addTenant } from "../../support/second-tenant.ts";
 
 const WINDOW = 10;
+/** Two seconds, and two more because the tests of a busy machine share its processors. */
+const BULK_MS = 4000;
 /** The simulator refuses numbers of this prefix; ordinary recipients have another. */
 const REFUSED = "234809";
 
@@ -157,7 +159,7 @@ describe("throttling statuses of a carrier", () => {
       const singleMs = await longestWait([single], [id], other);
       const bulkMs = await longestWait(numbersOfBulk, bulk);
       expect(singleMs, "a single message of another tenant").below(1000);
-      expect(bulkMs, "a hundred bulk messages of the same tenant").below(2000);
+      expect(bulkMs, "a hundred bulk messages of the same tenant").below(BULK_MS);
       expect(await countOf(stuck, MessageStatus.QUEUED)).to.equal(count);
       await carrier.behave({ reset: true });
       await carrier.settled(stuck, 60_000);
@@ -180,7 +182,7 @@ describe("throttling statuses of a carrier", () => {
     await eventually(async () => (await acceptedOf(plain)) === plain.length, {
       ...{ timeoutMs: 30_000, what: "the submit of every ordinary message" },
     });
-    expect(performance.now() - startedMs, "milliseconds").below(8000);
+    expect(performance.now() - startedMs, "milliseconds").below(12_000);
     const counted = await carrier.settled(ids, 60_000);
     expect(counted).to.deep.equal({ delivered: ids.length });
   });
@@ -209,7 +211,7 @@ describe("throttling statuses of a carrier", () => {
         { timeoutMs: 20_000, everyMs: 500, what: "the submit of every message" },
       );
       const waits = messages.map(({ sentAtMs, createdAtMs }) => Number(sentAtMs - createdAtMs));
-      expect(Math.max(...waits)).below(2000);
+      expect(Math.max(...waits)).below(BULK_MS);
       const before = http.requests.length;
       http.answerBy(() => undefined);
       await eventually(async () => (await countOf(stuck, MessageStatus.SENT)) === stuck.length, {
