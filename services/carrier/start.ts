@@ -48,10 +48,7 @@ export const start: StartService = async (context) => {
   const { log, clock, lifecycle, metrics: registry } = context;
   const config = readCarrierConfig(context.env);
   const { mongo, nats, redis } = await openStores(context, config);
-  const { CARRIER_JOURNAL_DIR: dir, CARRIER_ID: carrierId } = config;
-  const journal = await openJournal({ dir, carrierId });
-  lifecycle.onClose("carrier journal", () => journal.close());
-
+  const journal = await openOwnJournal(lifecycle, config);
   const store = createSubmissionStore(mongo.db);
   const leases = createBindLeases(mongo.db, journal.carrierId);
   const messaging = createMessagingClient(context.client(MessagingService), journal);
@@ -156,6 +153,13 @@ function startJobs(
     if (!jobs.isReady) throw new Error("earlier claims have not been recovered yet");
   });
   lifecycle.onClose("connectors", () => jobs.close());
+}
+
+async function openOwnJournal(lifecycle: Lifecycle, config: CarrierConfig) {
+  const { CARRIER_JOURNAL_DIR: dir, CARRIER_ID: carrierId } = config;
+  const journal = await openJournal({ dir, carrierId });
+  lifecycle.onClose("carrier journal", () => journal.close());
+  return journal;
 }
 
 function createDeliveries(db: Db) {
