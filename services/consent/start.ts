@@ -1,6 +1,7 @@
 import { ConsentService } from "../../proto/gen/sms/v1/consent_pb.js";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { startLoop } from "../shared/flow/periodic.ts";
+import { createAuditLog } from "../shared/io/audit-log.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import { createOutbox } from "../shared/io/outbox.ts";
@@ -46,8 +47,9 @@ export const start: StartService = async (context) => {
   lifecycle.onClose("consent outbox", () => outbox.close());
   const events = createEventOutbox(outbox);
   const inbound = createInboundStore(client, db, events);
-  const store = createConsentStore(client, db, events);
-  const settings = createSettingsStore(db);
+  const audit = createAuditLog(db, config.AUDIT_KEEP_MS);
+  const store = createConsentStore(client, db, events, audit);
+  const settings = createSettingsStore(client, db, audit);
   const invalidation = createConsentInvalidation(nats);
   const metrics = createConsentMetrics(context.metrics, { outbox, unowned: inbound.countUnowned });
   const receive = createReceive({
@@ -65,6 +67,7 @@ export const start: StartService = async (context) => {
     inbound,
     suppressions: createSuppressions({ store, invalidation, clock }),
     settings: createConsentSettings(settings, clock),
+    audit,
   });
   context.serve((router) => void router.service(ConsentService, rpc));
 

@@ -92,7 +92,7 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
     "sms.v1.ConsentService": [
       ...["ListInboundMessages", "GetInboundMessage", "ListSuppressions", "AddSuppressions"],
       ...["RemoveSuppression", "CreateInboundNumber", "ListInboundNumbers"],
-      ...["RemoveInboundNumber", "SetKeywords", "GetKeywords"],
+      ...["RemoveInboundNumber", "SetKeywords", "GetKeywords", "ListAuditRecords"],
     ],
     // A page of the ops port.
     "sms.v1.Carrier": ["ListUnmatchedReceipts"],

@@ -1,8 +1,9 @@
-/** Calls of audited RPCs of the webhook and campaign services, for the test of the audit trail. */
+/** Calls of audited RPCs of the webhook, campaign and consent services, for the test of the audit trail. */
 import type { DescService } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
 import { CampaignService } from "../../proto/gen/sms/v1/campaign_pb.js";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import { ConsentService } from "../../proto/gen/sms/v1/consent_pb.js";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { eventually } from "./poll.ts";
 import type { AuditedMethod } from "./rpc-effects.ts";
@@ -148,6 +149,49 @@ export function campaignSteps({ client, tenantId, sender }: AuditWorld): LazySte
       "CampaignService/CancelOpenCampaign",
       () => campaigns.cancelOpenCampaign(target),
       ...(["scheduled", "cancelled"] as const),
+    ),
+  ];
+}
+
+export function consentSteps({ client, tenantId }: AuditWorld): LazyStep[] {
+  const consents = client(ConsentService);
+  let numberId = "";
+  const step = (
+    name: AuditedMethod,
+    call: () => Promise<unknown>,
+    texts: Pick<AuditStep, "before" | "after">,
+  ) => lazy(name, async () => ({ tenantId, call, ...texts }));
+  const number = "+2348039990001";
+  const suppressed = { numbers: 1, sender: "", source: "support" };
+  return [
+    step(
+      "ConsentService/AddSuppressions",
+      () =>
+        consents.addSuppressions({ tenantId, suppressions: [{ number }], source: "support" }),
+      { before: "", after: suppressed },
+    ),
+    step(
+      "ConsentService/RemoveSuppression",
+      () => consents.removeSuppression({ tenantId, number }),
+      { before: { numbers: 1 }, after: "" },
+    ),
+    step(
+      "ConsentService/CreateInboundNumber",
+      async () => {
+        const made = await consents.createInboundNumber({ tenantId, number: "33777", keyword: "" });
+        numberId = made.inboundNumber?.id ?? "";
+      },
+      { before: "", after: { number: "33777" } },
+    ),
+    step(
+      "ConsentService/RemoveInboundNumber",
+      () => consents.removeInboundNumber({ tenantId, id: numberId }),
+      { before: { number: "33777" }, after: "" },
+    ),
+    step(
+      "ConsentService/SetKeywords",
+      () => consents.setKeywords({ tenantId, keywords: { help: ["AIDE"] } }),
+      { before: "" },
     ),
   ];
 }

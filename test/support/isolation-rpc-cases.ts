@@ -152,6 +152,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   })),
   "ConsentService/SetKeywords": internal(OPERATORS),
   "ConsentService/GetKeywords": list(undefined, onlyTenant),
+  "ConsentService/ListAuditRecords": list(undefined, onlyTenant),
 
   "WalletService/CreateWallet": internal(MAKES),
   "WalletService/GetWallet": list(undefined, onlyTenant),

@@ -54,6 +54,7 @@ export const READING = [
   "CampaignService/FindRecipients",
   "CampaignService/ListDeadLetters",
   "CampaignService/ListAuditRecords",
+  "ConsentService/ListAuditRecords",
   "MessagingService/EstimateSend",
   "WebhookService/GetEndpoint",
   "WebhookService/ListEndpoints",
@@ -66,6 +67,11 @@ export const READING = [
 
 /** Methods that leave an entry in the audit trail whenever they change something. */
 export const AUDITED = [
+  "ConsentService/AddSuppressions",
+  "ConsentService/RemoveSuppression",
+  "ConsentService/CreateInboundNumber",
+  "ConsentService/RemoveInboundNumber",
+  "ConsentService/SetKeywords",
   "CampaignService/CreateCampaign",
   "CampaignService/UpdateCampaign",
   "CampaignService/DeleteCampaign",
@@ -112,15 +118,6 @@ export type AuditedMethod = (typeof AUDITED)[number];
 const SEND = "the message and its history are the record, with its source and request";
 const LEDGER = "the append-only ledger is the record, with the reservation or the message";
 const CLAIM = "the message's history is the record, with its connector";
-
-/** Methods that have no entry yet: the consent service has no trail. This list only shrinks. */
-export const NOT_YET_AUDITED = [
-  "ConsentService/AddSuppressions",
-  "ConsentService/RemoveSuppression",
-  "ConsentService/CreateInboundNumber",
-  "ConsentService/RemoveInboundNumber",
-  "ConsentService/SetKeywords",
-] as const;
 
 /** Methods of the message path, whose effects are records by themselves. */
 export const RECORDED: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /** `sms.v1.ConsentService`: maps requests to use cases and results to responses. */
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";
+import { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { ID_TIME_MAX_MS, isId } from "../../shared/core/ids.ts";
 import {
@@ -10,6 +10,8 @@ import {
   PAGE_MAX,
   pageLimit,
 } from "../../shared/core/limits.ts";
+import type { AuditLog } from "../../shared/io/audit-log.ts";
+import { auditHandler } from "../../shared/rpc/audit-handler.ts";
 import type { InboundStore } from "../app/ports.ts";
 import type { Receive } from "../app/receive.ts";
 import type { ConsentSettings } from "../app/settings.ts";
@@ -30,6 +32,7 @@ export type UseCases = {
   readonly inbound: Pick<InboundStore, "list" | "find">;
   readonly suppressions: Suppressions;
   readonly settings: ConsentSettings;
+  readonly audit: AuditLog;
 };
 
 type Methods = ServiceImpl<typeof ConsentService>;
@@ -43,6 +46,7 @@ export function createConsentRpc(useCases: UseCases): Methods {
     ...inboundMethods(useCases),
     ...suppressionMethods(useCases),
     ...settingMethods(useCases),
+    ...auditHandler(ConsentService, useCases.audit),
   };
 }
 

@@ -1,7 +1,9 @@
+import { AUDIT } from "../../shared/io/audit-log.ts";
 import type { CollectionShape } from "../../shared/io/migration.ts";
 
 /** The collections of this service, without the outbox. */
 export const COLLECTIONS: readonly CollectionShape[] = [
+  AUDIT,
   {
     name: "inbound",
     indexes: [

@@ -1,8 +1,11 @@
 import type { Db, MongoClient } from "mongodb";
+import type { AuditChange } from "../../shared/core/audit.ts";
+import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo } from "../../shared/io/mongo-errors.ts";
 import type { OutboxTicket } from "../../shared/io/outbox.ts";
 import type { ConsentStore } from "../app/ports.ts";
+import type { Consent } from "../domain/suppression.ts";
 import {
   type ConsentDocument,
   consentId,
@@ -14,8 +17,21 @@ import type { EventOutbox } from "./event-outbox.ts";
 
 const BATCH_MAX = 1000;
 
+/** Numbers are personal data: the trail counts them. */
+function changeOf(items: readonly Consent[], numbers: number): AuditChange {
+  const { tenantId = "", isOut, sender = "", source } = items[0] ?? {};
+  const side = { numbers, sender, source };
+  const [before, after] = isOut === true ? [undefined, side] : [side, undefined];
+  return { tenantId, subject: "suppressions", before, after };
+}
+
 /** Opt-outs and opt-ins in MongoDB. */
-export function createConsentStore(client: MongoClient, db: Db, outbox: EventOutbox): ConsentStore {
+export function createConsentStore(
+  client: MongoClient,
+  db: Db,
+  outbox: EventOutbox,
+  audit: AuditLog,
+): ConsentStore {
   const consents = db.collection<ConsentDocument>("consents");
   const versions = db.collection<VersionDocument>("versions");
   return {
@@ -24,6 +40,7 @@ export function createConsentStore(client: MongoClient, db: Db, outbox: EventOut
       const changed = await runTransaction(client, async (session) => {
         const events = await writeConsents(db, items, undefined, session);
         ticket = await outbox.write(events, session);
+        if (events.length > 0) await audit.write(changeOf(items, events.length), session);
         return events.length;
       });
       outbox.publish(ticket);

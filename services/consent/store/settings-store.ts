@@ -1,5 +1,7 @@
-import type { Db } from "mongodb";
+import type { Db, MongoClient } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
+import type { AuditLog } from "../../shared/io/audit-log.ts";
+import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { SettingsStore } from "../app/ports.ts";
 import type { InboundNumber } from "../domain/inbound.ts";
@@ -20,7 +22,11 @@ type KeywordsDocument = Keywords & { _id: string };
 const OWNERS_MAX = 1000;
 
 /** Numbers and keywords in MongoDB. */
-export function createSettingsStore(db: Db): SettingsStore {
+export function createSettingsStore(
+  client: MongoClient,
+  db: Db,
+  audit: AuditLog,
+): SettingsStore {
   const numbers = db.collection<NumberDocument>("inbound_numbers");
   const keywords = db.collection<KeywordsDocument>("keywords");
 
@@ -37,8 +43,12 @@ export function createSettingsStore(db: Db): SettingsStore {
         ...{ _id: id, number, tenant_id: tenantId, keyword, sender },
         created_at: new Date(createdAtMs),
       };
+      const change = { tenantId, subject: id, before: undefined, after: document };
       try {
-        await numbers.insertOne(document);
+        await runTransaction(client, async (session) => {
+          await numbers.insertOne(document, { session });
+          await audit.write(change, session);
+        });
       } catch (error) {
         if (!isDuplicateKey(error)) throw wrapMongoError(error);
         throw new AppError("already_exists", "The number and keyword have an owner.");
@@ -47,8 +57,12 @@ export function createSettingsStore(db: Db): SettingsStore {
     listNumbers: (tenantId) => find(tenantId === undefined ? {} : { tenant_id: tenantId }),
     numbersOf: (digits) => find({ number: digits }),
     async removeNumber(tenantId, id) {
-      const filter = { _id: id, tenant_id: tenantId };
-      return (await guardMongo(numbers.deleteOne(filter))).deletedCount === 1;
+      return runTransaction(client, async (session) => {
+        const before = await numbers.findOneAndDelete({ _id: id, tenant_id: tenantId }, { session });
+        if (before === null) return false;
+        await audit.write({ tenantId, subject: id, before, after: undefined }, session);
+        return true;
+      });
     },
     async keywords(tenantId) {
       const found = await guardMongo(keywords.findOne({ _id: tenantId }));
@@ -58,7 +72,12 @@ export function createSettingsStore(db: Db): SettingsStore {
     },
     async setKeywords(tenantId, words) {
       const document = { ...words, _id: tenantId };
-      await guardMongo(keywords.replaceOne({ _id: tenantId }, document, { upsert: true }));
+      await runTransaction(client, async (session) => {
+        const options = { session, upsert: true };
+        const before = await keywords.findOneAndReplace({ _id: tenantId }, document, options);
+        const change = { tenantId, subject: "keywords", before: before ?? undefined };
+        await audit.write({ ...change, after: document }, session);
+      });
     },
   };
 }

@@ -15,6 +15,7 @@ const TRAILS = {
   messaging: "messaging",
   webhook: "webhooks",
   campaign: "campaigns",
+  consent: "consent",
 } as const satisfies Readonly<Record<string, keyof Clients>>;
 
 /** `smsctl audit`: who changed what, in all services or one, newest first. */

@@ -5,6 +5,7 @@ import { expect } from "chai";
 import type { AuditRecord } from "../../../proto/gen/sms/v1/audit_pb.js";
 import { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
+import { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";
 import {
   MessageSource,
   MessagingService,
@@ -24,6 +25,7 @@ import {
 import {
   type AuditStep,
   campaignSteps,
+  consentSteps,
   type LazyStep,
   lazy,
   webhookSteps,
@@ -43,6 +45,7 @@ const SERVICES = [
   MessagingService,
   WebhookService,
   CampaignService,
+  ConsentService,
 ] as const;
 
 describe("the audit trail", function () {
@@ -121,6 +124,7 @@ describe("the audit trail", function () {
       ...messagingSteps(tenantId),
       ...webhookSteps(world),
       ...campaignSteps(world),
+      ...consentSteps(world),
       ...deadLetterSteps(),
     ];
     for (const step of steps) {
