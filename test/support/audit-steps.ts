@@ -162,12 +162,11 @@ export function consentSteps({ client, tenantId }: AuditWorld): LazyStep[] {
     texts: Pick<AuditStep, "before" | "after">,
   ) => lazy(name, async () => ({ tenantId, call, ...texts }));
   const number = "+2348039990001";
-  const suppressed = { numbers: 1, sender: "", source: "support" };
+  const suppressed = { numbers: 1, sender: "", source: "api" };
   return [
     step(
       "ConsentService/AddSuppressions",
-      () =>
-        consents.addSuppressions({ tenantId, suppressions: [{ number }], source: "support" }),
+      () => consents.addSuppressions({ tenantId, suppressions: [{ number }], source: "api" }),
       { before: "", after: suppressed },
     ),
     step(

@@ -22,11 +22,7 @@ type KeywordsDocument = Keywords & { _id: string };
 const OWNERS_MAX = 1000;
 
 /** Numbers and keywords in MongoDB. */
-export function createSettingsStore(
-  client: MongoClient,
-  db: Db,
-  audit: AuditLog,
-): SettingsStore {
+export function createSettingsStore(client: MongoClient, db: Db, audit: AuditLog): SettingsStore {
   const numbers = db.collection<NumberDocument>("inbound_numbers");
   const keywords = db.collection<KeywordsDocument>("keywords");
 
@@ -58,7 +54,10 @@ export function createSettingsStore(
     numbersOf: (digits) => find({ number: digits }),
     async removeNumber(tenantId, id) {
       return runTransaction(client, async (session) => {
-        const before = await numbers.findOneAndDelete({ _id: id, tenant_id: tenantId }, { session });
+        const before = await numbers.findOneAndDelete(
+          { _id: id, tenant_id: tenantId },
+          { session },
+        );
         if (before === null) return false;
         await audit.write({ tenantId, subject: id, before, after: undefined }, session);
         return true;
