@@ -50,7 +50,7 @@ const PROPERTIES = {
   quiet_hours: {
     type: ["string", "null"],
     description:
-      "What happens to a message that quiet hours would delay; the account's own when absent.",
+      "What happens to a message that quiet hours would delay. Stored and shown; quiet hours do not exist yet.",
     enum: ["hold", "reject", null],
   },
   client_reference: {

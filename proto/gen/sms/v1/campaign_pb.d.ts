@@ -137,6 +137,8 @@ export declare type CampaignContent = Message<"sms.v1.CampaignContent"> & {
   budgetAmount?: bigint | undefined;
 
   /**
+   * Stored and shown, without effect: quiet hours do not exist yet.
+   *
    * @generated from field: sms.v1.QuietHoursPolicy quiet_hours = 7;
    */
   quietHours: QuietHoursPolicy;
