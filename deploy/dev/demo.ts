@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { pathToFileURL } from "node:url";
+import { runAnswerDemo } from "./demo-answer.ts";
 import { call, get, say } from "./demo-calls.ts";
 import { runCampaignDemo } from "./demo-campaign.ts";
 import { readJson } from "./json-file.ts";
@@ -133,6 +134,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
     if (stack === undefined) throw new StackError("there is no stack yet: make up");
     await runDemo(stack);
     await runCampaignDemo(stack);
+    await runAnswerDemo(stack);
     sayNext();
   });
 }

@@ -3,6 +3,7 @@ import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import type { Connector } from "../../proto/gen/sms/v1/routing_pb.js";
 import { ConnectorType } from "../../proto/gen/sms/v1/routing_pb.js";
 import { SenderIdReview, SenderIdStatus } from "../../proto/gen/sms/v1/sender_id_pb.js";
+import { SHORT_CODE } from "./demo-answer.ts";
 import { readJson, writeJson } from "./json-file.ts";
 import type { Launcher } from "./launch.ts";
 import { portOf } from "./port-layout.ts";
@@ -14,7 +15,7 @@ import type { Seeded } from "./stack-file.ts";
 /**
  * What the demo needs, made over the same gRPC interface that operators use: a funded tenant with
  * keys and an approved sender ID, a connector to the simulator, a route with prices, a webhook
- * endpoint at the receiver. Run again it finds what is there and makes only what is missing.
+ * endpoint at the receiver, a number for answers. Run again it finds what is there and makes only what is missing.
  */
 export async function seed(launcher: Launcher): Promise<Seeded> {
   const { layout, state, secrets } = launcher;
@@ -30,6 +31,7 @@ export async function seed(launcher: Launcher): Promise<Seeded> {
       seedWebhook(clients, tenant.tenant_id, launcher, kept),
       seedFunds(clients, tenant.tenant_id),
       seedSenderId(clients, tenant.tenant_id),
+      seedNumber(clients, tenant.tenant_id),
     ]);
     writeJson(layout.seedFile, { ...tenant, ...webhook } satisfies Kept);
     writeJson(layout.receiverSecretsFile, [webhook.webhook_secret]);
@@ -48,6 +50,7 @@ const TENANT_NAME = "Demo";
 const SENDER_ID = "DEMO";
 const CONNECTOR_ID = "smsc";
 const ROUTE_NAME = "smsc";
+const EVENT_TYPES = ["message.status_changed", "inbound_message.received"] as const;
 
 /** High enough that benchmarks with the demo key measure the service and not the limiter. */
 const REQUESTS_PER_SECOND = 20_000;
@@ -113,6 +116,12 @@ async function seedSenderId({ senderIds }: StackClients, tenantId: string): Prom
   }
 }
 
+async function seedNumber({ consents }: StackClients, tenantId: string): Promise<void> {
+  const { inboundNumbers } = await consents.listInboundNumbers({ tenantId });
+  if (inboundNumbers.some(({ number }) => number === SHORT_CODE)) return;
+  await consents.createInboundNumber({ tenantId, number: SHORT_CODE });
+}
+
 /** A shared database may hold another stack's simulator password. */
 async function seedRoute(
   { routing }: StackClients,
@@ -170,13 +179,18 @@ async function seedWebhook(
   const url = `https://localhost:${portOf(state.portBase, "receiver")}/`;
   const { endpoints } = await webhooks.listEndpoints({ tenantId });
   const mine = endpoints.find(({ id }) => id === kept?.webhook_id);
-  if (mine !== undefined && kept !== undefined && mine.url === url) {
+  const isSubscribed = EVENT_TYPES.every((type) => mine?.eventTypes.includes(type));
+  if (mine !== undefined && kept !== undefined && mine.url === url && isSubscribed) {
     return { webhook_id: mine.id, webhook_secret: kept.webhook_secret };
   }
-  // An endpoint with an unknown secret or another port is unusable here.
+  // An endpoint with an unknown secret, another port or fewer events is unusable here.
   const stale = endpoints.filter((endpoint) => endpoint.id === mine?.id || endpoint.url === url);
   for (const { id } of stale) await webhooks.deleteEndpoint({ tenantId, endpointId: id });
-  const { endpoint, secret } = await webhooks.createEndpoint({ tenantId, url });
+  const { endpoint, secret } = await webhooks.createEndpoint({
+    tenantId,
+    url,
+    eventTypes: [...EVENT_TYPES],
+  });
   return { webhook_id: endpoint?.id ?? "", webhook_secret: secret };
 }
 

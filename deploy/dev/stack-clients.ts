@@ -1,5 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
+import { ConsentService } from "../../proto/gen/sms/v1/consent_pb.js";
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
@@ -16,6 +17,7 @@ export type StackClients = {
   readonly wallets: Client<typeof WalletService>;
   readonly routing: Client<typeof RoutingService>;
   readonly webhooks: Client<typeof WebhookService>;
+  readonly consents: Client<typeof ConsentService>;
   readonly close: () => void;
 };
 
@@ -36,6 +38,7 @@ export function openClients(state: StackState, token: string): StackClients {
     wallets: open(WalletService, "wallet"),
     routing: open(RoutingService, "routing"),
     webhooks: open(WebhookService, "webhook"),
+    consents: open(ConsentService, "consent"),
     close: () => {
       for (const channel of channels) channel.close();
     },
