@@ -29,6 +29,7 @@ describe("smsctl audit", () => {
     messaging: answering(),
     webhooks: answering("aud_1"),
     campaigns: answering(),
+    consent: answering(),
   });
   beforeEach(() => {
     asked.length = 0;
