@@ -1,15 +1,35 @@
 /** Invalid requests to the services themselves: each is refused with the name of the invalid field. */
+import { createClient } from "@connectrpc/connect";
 import { expect } from "chai";
 import type { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
-import { MessageStatus, type OutcomeKind } from "../../../proto/gen/sms/v1/messaging_pb.js";
-import { SenderIdStatus } from "../../../proto/gen/sms/v1/sender_id_pb.js";
-import { EntryKind } from "../../../proto/gen/sms/v1/wallet_pb.js";
-import { DeliveryStatus } from "../../../proto/gen/sms/v1/webhook_pb.js";
+import {
+  MessageStatus,
+  MessagingService,
+  type OutcomeKind,
+} from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { RoutingService } from "../../../proto/gen/sms/v1/routing_pb.js";
+import { SenderIdService, SenderIdStatus } from "../../../proto/gen/sms/v1/sender_id_pb.js";
+import { TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
+import { EntryKind, WalletService } from "../../../proto/gen/sms/v1/wallet_pb.js";
+import { DeliveryStatus, WebhookService } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { toAppError } from "../../../services/shared/rpc/error-status.ts";
-import { type Clients, openClients } from "../../../services/smsctl/calls/clients.ts";
-import { settingsOf } from "../../support/smsctl.ts";
+import {
+  createGrpcJsTransport,
+  type RpcTransport,
+} from "../../../services/shared/rpc/transport.ts";
 import { ONE_PROCESS, startTestStack, type TestStack } from "../../support/stack.ts";
+
+/** Clients that may call every method, as no service may. */
+const clientsOver = (transport: RpcTransport) => ({
+  tenants: createClient(TenantService, transport),
+  senderIds: createClient(SenderIdService, transport),
+  wallets: createClient(WalletService, transport),
+  routing: createClient(RoutingService, transport),
+  messaging: createClient(MessagingService, transport),
+  webhooks: createClient(WebhookService, transport),
+});
+type Clients = ReturnType<typeof clientsOver>;
 
 const TENANT = newId("tenant");
 const TIMES = (count: number) => Array.from({ length: count }, () => ({}));
@@ -121,16 +141,19 @@ const REFUSALS: Readonly<Record<string, [(on: Clients) => Promise<unknown>, stri
 describe("RPC: invalid requests", function () {
   this.timeout(30_000);
   let stack: TestStack;
+  let transport: RpcTransport;
   let services: Clients;
 
   before(async function () {
     this.timeout(180_000);
     stack = await startTestStack({ processes: ONE_PROCESS, settings: { LOG_LEVEL: "warn" } });
-    services = openClients(settingsOf(stack));
+    const { grpc, grpc_token: token } = stack;
+    transport = createGrpcJsTransport({ target: grpc.messaging ?? "", token });
+    services = clientsOver(transport);
   });
   after(async function () {
     this.timeout(60_000);
-    services?.close();
+    transport?.close();
     await stack?.stop();
   });
 

@@ -7,7 +7,7 @@ import {
 } from "../../support/campaign-stack.ts";
 import { overlooked, smsctl } from "../../support/smsctl.ts";
 
-const COUNT = Number(process.env.CAMPAIGN_RECIPIENTS ?? 20_000);
+const COUNT = Number(process.env.CAMPAIGN_RECIPIENTS ?? 8000);
 const KILLS = 20;
 /** Killed in turn. */
 const SERVICES = ["campaign", "messaging", "wallet", "campaign", "carrier"];

@@ -127,7 +127,7 @@ describe("MongoDB, NATS and Redis over mutual TLS, by the settings that the char
     settings: Record<string, string>,
   ) {
     const [rest = 0, grpc = 0, ops = 0] = await freePorts(3);
-    const addresses = ["TENANT", "SENDER_ID", "WALLET"].map((one) => [
+    const addresses = ["TENANT", "SENDER_ID", "WALLET", "CONSENT"].map((one) => [
       `${one}_GRPC`,
       `127.0.0.1:${grpc}`,
     ]);

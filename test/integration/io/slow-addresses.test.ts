@@ -80,7 +80,7 @@ describe("a name with a far address and one without a route", () => {
     const { host, port } = await stalledPath((server.address() as AddressInfo).port);
     const url = `http://${host}:${port}/`;
     const poster = createHttpPoster({ url, method: "POST", headers: {}, timeoutMs: 5000 });
-    expect(await poster.post("{}")).to.deep.equal({ status: 200, body: "ok" });
+    expect(await poster.post("{}")).to.include({ status: 200, body: "ok" });
   });
 
   it("is reached by MongoDB's client", async () => {

@@ -149,7 +149,11 @@ for (const [kind, open] of Object.entries(RPC_KINDS)) {
       const error = await failureOf(client.say({}, { timeoutMs: 60 }));
       expect(error.code).to.equal(Code.DeadlineExceeded);
       expect(toAppError(error).code).to.equal("service_unavailable");
-      expect(ConnectError.from(await aborted.promise).code).to.equal(Code.DeadlineExceeded);
+      // The service's own timer and the caller's reset of the stream race.
+      expect(ConnectError.from(await aborted.promise).code).to.be.oneOf([
+        Code.DeadlineExceeded,
+        Code.Canceled,
+      ]);
     });
 
     it("shows the handler how much time is left", async () => {
