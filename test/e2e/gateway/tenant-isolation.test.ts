@@ -135,7 +135,7 @@ describe("tenants over REST", function () {
       .join("\n");
   }
 
-  /** A number belongs to nobody: suppressions have a case of their own. */
+  /** Tenants may suppress the same number, so another case tests these. */
   const OWN_CASES = new Set(["addSuppressions", "removeSuppression"]);
   const withNames = () =>
     operations.filter(({ id, path }) => path.includes("{") && !OWN_CASES.has(id));

@@ -324,13 +324,13 @@ describe("the events of a webhook endpoint", () => {
     const subject = `events.message.${newId("tenant")}.test`;
     await webhooks.nats.jetstream.publish(subject, Buffer.of(0xff, 0xff, 0xff));
     const letter = await eventually(async () => {
-      const { deadLetters } = await webhooks.client.listDeadLetters({});
+      const { deadLetters } = await webhooks.client.listDeadLetters({ limit: 1000 });
       return deadLetters.find((found) => found.subject === subject);
     });
     expect(letter.reason).to.equal("the event cannot be read");
     const { replayed } = await webhooks.client.replayDeadLetters({ ids: [letter.id] });
     expect(replayed).to.equal(0);
-    const { deadLetters } = await webhooks.client.listDeadLetters({});
+    const { deadLetters } = await webhooks.client.listDeadLetters({ limit: 1000 });
     expect(deadLetters.map(({ id }) => id)).to.include(letter.id);
   });
 });
