@@ -1,6 +1,5 @@
 /** Client of messaging: chunks, estimates, test sends, and taking back queued messages. */
 import type { Client } from "@connectrpc/connect";
-import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import {
   MessageSource,
   MessageStatus,
@@ -16,6 +15,7 @@ import type { ChunkAnswer, ChunkRequest, Messaging, RecipientText } from "../app
 import type { Campaign } from "../domain/campaign.ts";
 import { pauseReasonOf } from "../domain/pause-reason.ts";
 import type { FeedResult, RowError } from "../domain/row.ts";
+import { modeToProto } from "./proto.ts";
 
 /** Deadline of a send or an estimate of many rows. */
 const SEND_MS = 20_000;
@@ -41,7 +41,7 @@ export function createMessagingClient(client: Client<typeof MessagingService>): 
         client.lookupSend(
           {
             tenantId: request.campaign.tenantId,
-            mode: modeOf(request.campaign),
+            mode: modeToProto(request.campaign.mode),
             endpoint: SendEndpoint.CAMPAIGN,
             idempotencyKey: request.key,
             fingerprint: fingerprintOf(request.campaign, request.recipients),
@@ -101,7 +101,7 @@ function chunkToProto({ campaign, key, heldMax, recipients }: ChunkRequest) {
 function toProto(campaign: Campaign, recipients: readonly RecipientText[]) {
   return {
     tenantId: campaign.tenantId,
-    mode: modeOf(campaign),
+    mode: modeToProto(campaign.mode),
     source: MessageSource.CAMPAIGN,
     campaignId: campaign.id,
     endpoint: SendEndpoint.CAMPAIGN,
@@ -112,10 +112,6 @@ function toProto(campaign: Campaign, recipients: readonly RecipientText[]) {
       clientReference: clientReference ?? "",
     })),
   };
-}
-
-function modeOf({ mode }: Campaign): Mode {
-  return mode === "test" ? Mode.TEST : Mode.LIVE;
 }
 
 /** The same rows have the same fingerprint in every process that repeats them. */

@@ -1,5 +1,4 @@
 /** Maps campaigns and rows to and from protobuf. */
-
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   type CampaignRecipientSchema,
@@ -49,6 +48,11 @@ export function readStatuses(statuses: readonly StatusProto[]): CampaignStatus[]
 /** Reads the statuses of a filter of rows. */
 export function readRowStatuses(statuses: readonly RecipientStatus[]): RowStatus[] {
   return statuses.map((status) => checkKnown("statuses", ROW_STATUS_FROM_PROTO.get(status)));
+}
+
+/** Writes a mode. */
+export function modeToProto(mode: CampaignMode): Mode {
+  return mode === "test" ? Mode.TEST : Mode.LIVE;
 }
 
 /** Reads a mode; undefined stands for both. */
@@ -106,7 +110,7 @@ export function campaignToProto(campaign: Campaign): MessageInitShape<typeof Cam
   return {
     id: campaign.id,
     tenantId: campaign.tenantId,
-    mode: campaign.mode === "test" ? Mode.TEST : Mode.LIVE,
+    mode: modeToProto(campaign.mode),
     status: STATUS_TO_PROTO[campaign.status],
     pauseReason: campaign.pauseReason ?? "",
     content: {

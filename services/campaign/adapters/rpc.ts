@@ -141,7 +141,6 @@ function draftMethods({
 }
 
 function recipientMethods({
-  campaigns,
   recipients,
   idempotency,
 }: UseCases): Pick<Methods, "addRecipients" | "listRecipients" | "clearRecipients"> {
@@ -168,7 +167,7 @@ function recipientMethods({
         afterIndex: request.afterIndex ?? -1,
         limit: limit + 1,
       };
-      const rows = await recipients.list(scope, id, filter, campaigns.get);
+      const rows = await recipients.list(scope, id, filter);
       return { recipients: rows.slice(0, limit).map(rowToProto), hasMore: rows.length > limit };
     },
     async clearRecipients(request) {

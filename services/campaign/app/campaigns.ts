@@ -11,7 +11,14 @@ import {
   illegal,
 } from "../domain/campaign.ts";
 import { contentFaults } from "../domain/content.ts";
-import type { CampaignFilter, CampaignStore, Scope, Tenants } from "./ports.ts";
+import type {
+  CampaignFilter,
+  CampaignStore,
+  CampaignTransaction,
+  Scope,
+  Tenants,
+  Work,
+} from "./ports.ts";
 
 export type CampaignParts = {
   readonly store: CampaignStore;
@@ -57,36 +64,55 @@ export function createCampaigns({ store, tenants, clock, openMax }: CampaignPart
 
     /** Errors: `not_found`, `invalid_state_transition`. */
     async delete(scope: Scope, id: string): Promise<void> {
-      const campaign = await get(scope, id);
+      const campaign = await findCampaign(store, scope, id);
       if (campaign.status !== "draft") throw illegal(campaign, "delete");
-      if (!(await store.hide(id))) throw illegal(await get(scope, id), "delete");
+      if (!(await store.hide(id))) throw illegal(await findCampaign(store, scope, id), "delete");
     },
 
-    get,
+    get: (scope: Scope, id: string) => findCampaign(store, scope, id),
     list: (filter: CampaignFilter) => store.list(filter),
   };
+}
 
-  async function get(scope: Scope, id: string): Promise<Campaign> {
-    return (await store.find(scope, id)) ?? unknownCampaign();
-  }
+/** The work of one transaction. */
+type Step<T> = (tx: CampaignTransaction) => Promise<Work<T>>;
+
+/** Finds a campaign. Errors: `not_found` when it does not exist, or belongs to another tenant or mode. */
+export async function findCampaign(
+  store: Pick<CampaignStore, "find">,
+  scope: Scope,
+  id: string,
+): Promise<Campaign> {
+  const campaign = await store.find(scope, id);
+  if (campaign === undefined) throw notFound();
+  return campaign;
+}
+
+/** Runs a transaction on a campaign of the scope. Errors: `not_found`. */
+export async function inScope<T>(
+  store: Pick<CampaignStore, "find" | "transact">,
+  scope: Scope,
+  id: string,
+  work: Step<T>,
+): Promise<T> {
+  await findCampaign(store, scope, id);
+  const result = await store.transact<T>(id, work);
+  if (result === undefined) throw notFound();
+  return result;
 }
 
 /** Runs a transaction on a draft; refuses any other state. */
-export async function inDraft<T>(
+export function inDraft<T>(
   store: CampaignStore,
   scope: Scope,
   id: string,
   action: string,
-  work: Parameters<typeof store.transact<T>>[1],
+  work: Step<T>,
 ): Promise<T> {
-  const found = await store.find(scope, id);
-  if (found === undefined) throw notFound();
-  const result = await store.transact<T>(id, (tx) => {
+  return inScope<T>(store, scope, id, async (tx) => {
     if (tx.campaign.status !== "draft") throw illegal(tx.campaign, action);
     return work(tx);
   });
-  if (result === undefined) throw notFound();
-  return result;
 }
 
 /** Throws one error that names every wrong field. */
@@ -96,11 +122,6 @@ export function refuse(fields: readonly FieldError[]): void {
   throw new AppError("validation_error", text, { fields });
 }
 
-/** The error for a campaign that does not exist, or belongs to another tenant or mode. */
-export function notFound(): AppError {
+function notFound(): AppError {
   return new AppError("not_found", "There is no such campaign.");
-}
-
-function unknownCampaign(): never {
-  throw notFound();
 }

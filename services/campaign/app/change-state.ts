@@ -4,14 +4,13 @@
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
-import { formatAmount } from "../../shared/core/money.ts";
 import { retry } from "../../shared/flow/retry.ts";
 import { type Action, type Campaign, transition } from "../domain/campaign.ts";
 import { totalOf } from "../domain/progress.ts";
-import { notFound, refuse } from "./campaigns.ts";
+import { findCampaign, inScope, refuse } from "./campaigns.ts";
 import type { Chunks } from "./chunks.ts";
 import { checkCovered, type EstimateParts, estimate } from "./estimate.ts";
-import type { CampaignStore, Messaging, Scope } from "./ports.ts";
+import { ANY_SCOPE, type CampaignStore, type Messaging, type Scope } from "./ports.ts";
 
 export type StateParts = EstimateParts & {
   readonly store: CampaignStore;
@@ -30,28 +29,21 @@ const CLOSE_MAX_MS = 20_000;
 export function createStateChanges(parts: StateParts) {
   const { store, messaging, chunks, clock } = parts;
 
-  async function find(scope: Scope, id: string): Promise<Campaign> {
-    const campaign = await store.find(scope, id);
-    if (campaign === undefined) throw notFound();
-    return campaign;
-  }
+  const find = (scope: Scope, id: string) => findCampaign(store, scope, id);
 
   /** Applies an action; a repeat changes nothing. */
-  async function apply(scope: Scope, id: string, action: Action): Promise<Campaign> {
-    await find(scope, id);
-    const changed = await store.transact<Campaign>(id, async ({ campaign }) => {
+  function apply(scope: Scope, id: string, action: Action): Promise<Campaign> {
+    return inScope<Campaign>(store, scope, id, async ({ campaign }) => {
       const done = transition(campaign, action, clock.now());
       return { result: done?.campaign ?? campaign, transition: done };
     });
-    if (changed === undefined) throw notFound();
-    return changed;
   }
 
   /** Closes the open chunk, then cancels the queued messages. Nothing is queued after that. */
   async function takeBack(campaign: Campaign): Promise<void> {
     await retry(
       async () => {
-        const now = await find({ tenantId: undefined, mode: undefined }, campaign.id);
+        const now = await find(ANY_SCOPE, campaign.id);
         if (now.openChunk !== undefined && now.status !== "running") await chunks.close(now);
       },
       { baseMs: 50, capMs: 500, limitMs: CLOSE_MAX_MS, isRetryable },
@@ -65,7 +57,7 @@ export function createStateChanges(parts: StateParts) {
       const draft = await find(scope, id);
       if (draft.status === "draft") {
         if (totalOf(draft.progress) === 0) refuse([NO_ROWS]);
-        checkCovered(await estimate(parts, draft), formatAmount);
+        checkCovered(await estimate(parts, draft));
       }
       const started = await apply(scope, id, { kind: "start" });
       parts.nudge();

@@ -1,9 +1,9 @@
 /** Compares every campaign with its rows. A campaign that changes while it is read is read again, a few times. */
-import { type Campaign, OPEN_STATUSES } from "../domain/campaign.ts";
+import { type Campaign, isOpen } from "../domain/campaign.ts";
 import { type Breach, checkCampaign, checkRows, countRows } from "../domain/campaign-invariants.ts";
 import { EMPTY_PROGRESS } from "../domain/progress.ts";
-import { notFound } from "./campaigns.ts";
-import type { CampaignStore, Scope } from "./ports.ts";
+import { findCampaign } from "./campaigns.ts";
+import { ANY_SCOPE, type CampaignStore, type Scope } from "./ports.ts";
 
 /** A part of the check's result. */
 export type CheckPart = {
@@ -35,10 +35,10 @@ export function createCheck(store: CampaignStore & AllCampaigns, keepRowsMs: num
 
   async function checkOne(campaign: Campaign) {
     for (let attempt = 1; ; attempt += 1) {
-      const before = await store.find(ANY, campaign.id);
+      const before = await store.find(ANY_SCOPE, campaign.id);
       if (before === undefined) return { rows: 0, breaches: [] };
       const read = await readRows(before.id);
-      const after = await store.find(ANY, before.id);
+      const after = await store.find(ANY_SCOPE, before.id);
       const isStill = after !== undefined && isSame(before, after);
       if (isStill || attempt === ATTEMPTS) {
         // What changes all the time is judged row by row only.
@@ -68,8 +68,7 @@ export function createCheck(store: CampaignStore & AllCampaigns, keepRowsMs: num
     all,
     /** The rows of these numbers; expired rows may be missing. Errors: `not_found`. */
     async rowsOf(scope: Scope, id: string, numbers: readonly string[]) {
-      const campaign = await store.find(scope, id);
-      if (campaign === undefined) throw notFound();
+      const campaign = await findCampaign(store, scope, id);
       const rows = await store.rowsByNumber(campaign.id, numbers);
       return { rows, isExpired: isForgotten(campaign, Date.now() - keepRowsMs) };
     },
@@ -79,11 +78,9 @@ export function createCheck(store: CampaignStore & AllCampaigns, keepRowsMs: num
 /** Every campaign, or one tenant's. */
 export type AllCampaigns = { all(tenantId: string | undefined): AsyncIterable<Campaign> };
 
-const ANY = { tenantId: undefined, mode: undefined } as const;
-
-/** The rows of a campaign that ended so long ago may be removed. */
+/** True when the rows of an ended campaign may be removed. */
 function isForgotten({ status, endedAtMs }: Campaign, beforeMs: number): boolean {
-  return !OPEN_STATUSES.includes(status) && (endedAtMs ?? 0) <= beforeMs;
+  return !isOpen(status) && (endedAtMs ?? 0) <= beforeMs;
 }
 
 function isSame(a: Campaign, b: Campaign): boolean {

@@ -20,14 +20,15 @@ import { budgetLeft, nextFeedAt } from "../domain/pacing.ts";
 import { countChanges } from "../domain/progress.ts";
 import { applyFeedResult, type FeedResult, type Row } from "../domain/row.ts";
 import { personalise, templateOf } from "./personalise.ts";
-import type {
-  CampaignStore,
-  CampaignTransaction,
-  Chunk,
-  ChunkRequest,
-  Messaging,
-  RecipientText,
-  Work,
+import {
+  ANY_SCOPE,
+  type CampaignStore,
+  type CampaignTransaction,
+  type Chunk,
+  type ChunkRequest,
+  type Messaging,
+  type RecipientText,
+  type Work,
 } from "./ports.ts";
 
 export type ChunkParts = {
@@ -101,7 +102,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
    * accepted, so the request names the most that the chunk may hold.
    */
   async function priceWithinBudget(campaignId: string, sizeOf: (campaign: Campaign) => number) {
-    const campaign = await store.find({ tenantId: undefined, mode: undefined }, campaignId);
+    const campaign = await store.find(ANY_SCOPE, campaignId);
     if (campaign?.content.budget === undefined || campaign.status !== "running") return undefined;
     const left = budgetLeft(campaign) ?? 0n;
     const size = sizeOf(campaign);

@@ -1,5 +1,6 @@
 /** Estimates the cost of a campaign, and previews its texts. Nothing is held or stored. */
 import { AppError } from "../../shared/core/errors.ts";
+import { formatAmount } from "../../shared/core/money.ts";
 import { parseRecipient } from "../../shared/core/phone.ts";
 import { describeText } from "../../shared/core/segments.ts";
 import type { Campaign } from "../domain/campaign.ts";
@@ -85,18 +86,16 @@ function countryOf(to: string): string {
 }
 
 /** Throws `insufficient_balance` when the available balance does not cover the estimate. */
-export function checkCovered({ amount, available, currency }: Estimate, format: Format): void {
+export function checkCovered({ amount, available, currency }: Estimate): void {
   if (amount <= available) return;
   throw new AppError("insufficient_balance", "The available balance does not cover the campaign.", {
     extra: {
-      required_amount: format(amount),
-      available_amount: format(available),
+      required_amount: formatAmount(amount),
+      available_amount: formatAmount(available),
       currency,
     },
   });
 }
-
-type Format = (amount: bigint) => string;
 
 /** The text of one row. */
 export type Preview = {

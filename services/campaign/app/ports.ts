@@ -10,6 +10,9 @@ export type Scope = {
   readonly mode: CampaignMode | undefined;
 };
 
+/** All campaigns, for the service's own work. */
+export const ANY_SCOPE: Scope = { tenantId: undefined, mode: undefined };
+
 /** Rows that are fed in one request. */
 export type Chunk = {
   readonly campaignId: string;

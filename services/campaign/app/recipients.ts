@@ -4,7 +4,7 @@ import type { Campaign } from "../domain/campaign.ts";
 import { type CheckedRow, checkRow, type SubmittedRow } from "../domain/check-row.ts";
 import { countChanges, totalOf } from "../domain/progress.ts";
 import type { Row } from "../domain/row.ts";
-import { inDraft } from "./campaigns.ts";
+import { findCampaign, inDraft } from "./campaigns.ts";
 import type { CampaignStore, RowFilter, Scope } from "./ports.ts";
 
 /** The result of adding rows. */
@@ -79,13 +79,8 @@ export function createRecipients(parts: {
       return { ...counts, ...faults.result() };
     },
 
-    async list(
-      scope: Scope,
-      id: string,
-      filter: Omit<RowFilter, "campaignId">,
-      find: (scope: Scope, id: string) => Promise<Campaign>,
-    ): Promise<Row[]> {
-      const campaign = await find(scope, id);
+    async list(scope: Scope, id: string, filter: Omit<RowFilter, "campaignId">): Promise<Row[]> {
+      const campaign = await findCampaign(store, scope, id);
       return store.rows({ ...filter, campaignId: campaign.id });
     },
 

@@ -4,7 +4,7 @@ import { AppError } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import type { Action } from "../domain/campaign.ts";
 import type { StateChanges } from "./change-state.ts";
-import type { CampaignStore } from "./ports.ts";
+import { ANY_SCOPE, type CampaignStore } from "./ports.ts";
 
 export type SweepParts = {
   readonly store: CampaignStore;
@@ -17,14 +17,13 @@ export type SweepParts = {
 };
 
 const BATCH = 100;
-const ANY = { tenantId: undefined, mode: undefined } as const;
 
 export function createSweep({ store, states, clock, log, ...parts }: SweepParts) {
   /** Applies an action to each; one that a customer has changed meanwhile is left. */
   async function applyAll(ids: readonly string[], action: Action): Promise<boolean> {
     for (const id of ids) {
       try {
-        await states.apply(ANY, id, action);
+        await states.apply(ANY_SCOPE, id, action);
       } catch (error) {
         if (!(error instanceof AppError) || error.code === "service_unavailable") throw error;
         log.info({ campaign_id: id, code: error.code }, "a campaign changed before its sweep");

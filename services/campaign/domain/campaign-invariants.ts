@@ -1,7 +1,6 @@
 /** Properties that hold between a campaign and its rows (`docs/invariants.md`). */
 import { ROW_STATUSES } from "../../shared/core/campaign-status.ts";
-import type { Campaign } from "./campaign.ts";
-import { isFinished } from "./campaign.ts";
+import { type Campaign, isFinished } from "./campaign.ts";
 import { countChanges, type Progress } from "./progress.ts";
 import type { Row } from "./row.ts";
 

@@ -12,13 +12,8 @@ export type SubmittedRow = {
   readonly clientReference: string | undefined;
 };
 
-/** A row that passes its checks. */
-export type CheckedRow = {
-  readonly line: number;
-  readonly to: string;
-  readonly variables: Readonly<Record<string, string>>;
-  readonly clientReference: string | undefined;
-};
+/** A row that passes its checks; `to` is E.164. */
+export type CheckedRow = SubmittedRow;
 
 export const VARIABLES_MAX = 64;
 const VALUE_CHARS_MAX = 1000;

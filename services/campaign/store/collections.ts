@@ -1,6 +1,5 @@
 import { CAMPAIGN_STATUSES } from "../../shared/core/campaign-status.ts";
 import { AUDIT } from "../../shared/io/audit-log.ts";
-
 import { KEYED_ANSWER_SHAPES } from "../../shared/io/keyed-answers.ts";
 import type { CollectionShape } from "../../shared/io/migration.ts";
 

@@ -1,5 +1,4 @@
 /** Maps campaigns and rows to documents. Amounts are int64, instants are dates. */
-
 import { Long } from "mongodb";
 import {
   type CampaignStatus,
@@ -115,7 +114,7 @@ export function toCampaign(document: CampaignDocument): Campaign {
     body: content.body,
     sendAtMs: content.send_at?.getTime(),
     ratePerSecond: content.rate_per_second,
-    budget: content.budget === undefined ? undefined : toBigInt(content.budget),
+    budget: content.budget?.toBigInt(),
     quietHours: content.quiet_hours,
     clientReference: content.client_reference,
   };
@@ -131,7 +130,7 @@ export function toCampaign(document: CampaignDocument): Campaign {
     progress: toProgress(document.progress),
     takesBack: document.takes_back === true,
     openChunk: document.open_chunk,
-    openChunkMax: toBigInt(document.open_chunk_max ?? Long.ZERO),
+    openChunkMax: (document.open_chunk_max ?? Long.ZERO).toBigInt(),
     nextRow: document.next_row,
     nextChunk: document.next_chunk,
     nextFeedAtMs: document.next_feed_at,
@@ -171,8 +170,8 @@ export function toRow(document: RowDocument): Row {
     status: document.status,
     messageId: document.message_id,
     messageAtMs: document.message_at?.getTime() ?? 0,
-    held: document.held === undefined ? 0n : toBigInt(document.held),
-    amount: document.amount === undefined ? 0n : toBigInt(document.amount),
+    held: document.held?.toBigInt() ?? 0n,
+    amount: document.amount?.toBigInt() ?? 0n,
     takenBack: document.taken_back ?? [],
     error: document.error,
   };
@@ -189,11 +188,7 @@ function workOf(campaign: Campaign): WorkKind | undefined {
 function toProgress(stored: CampaignDocument["progress"]): Progress {
   const progress = { ...EMPTY_PROGRESS };
   for (const status of ROW_STATUSES) progress[status] = Number(stored[status]);
-  return { ...progress, held: toBigInt(stored.held), charged: toBigInt(stored.charged) };
-}
-
-function toBigInt(value: Long): bigint {
-  return value.toBigInt();
+  return { ...progress, held: stored.held.toBigInt(), charged: stored.charged.toBigInt() };
 }
 
 function toDate(atMs: number | undefined): Date | undefined {
