@@ -136,7 +136,12 @@ function suppressionMethods({
       checkTenant(tenantId);
       const isFile = csv.length > 0;
       if (!isFile) checkItems("suppressions", rows.length, 1, ITEMS_MAX);
-      const source = isFile ? "import" : checkKnown("source", SOURCES.get(wanted));
+      const source = isFile
+        ? "import"
+        : checkKnown(
+            "source",
+            SOURCES.find((one) => one === wanted),
+          );
       const given = isFile ? readSuppressionsCsv(csv) : listed(rows);
       const made = await suppressions.add(tenantId, source, given);
       return { ...made, faults: made.faults.map((fault) => ({ ...fault })) };
@@ -148,10 +153,8 @@ function suppressionMethods({
   };
 }
 
-const SOURCES = new Map([
-  ["api", "api"],
-  ["operator", "operator"],
-] as const) as ReadonlyMap<string, "api" | "operator">;
+/** Who may add suppressions over this interface. */
+const SOURCES = ["api", "operator"] as const;
 
 async function* listed(
   rows: readonly { number: string; sender: string; reason: string }[],

@@ -10,6 +10,7 @@ import { newId } from "../../shared/core/ids.ts";
 import {
   findOwner,
   groupKey,
+  type InboundAction,
   type InboundMessage,
   type InboundNumber,
   type InboundPart,
@@ -49,8 +50,7 @@ export function createReceive(parts: ReceiveParts) {
     const key = groupKey(part);
     if (part.total === 1) {
       const bodies = new Map([[1, part.body]]);
-      const isNew = await inbound.arrive(key, await arrivalOf({ key, first: part, bodies }));
-      if (isNew) await announce(part.to);
+      await deliver({ key, first: part, bodies }, (arrival) => inbound.arrive(key, arrival));
       return key;
     }
     const group = await inbound.addPart(key, part, parts.partsWaitMs);
@@ -58,26 +58,34 @@ export function createReceive(parts: ReceiveParts) {
     return key;
   }
 
-  async function finish(group: PartGroup): Promise<void> {
-    const isNew = await inbound.arriveGroup(group, await arrivalOf(group));
-    if (isNew) await announce(group.first.to);
+  const finish = (group: PartGroup) =>
+    deliver(group, (arrival) => inbound.arriveGroup(group, arrival));
+
+  /** Stores a message with its effects, and invalidates the cached suppressions that it changes. */
+  async function deliver(
+    group: PartGroup,
+    store: (arrival: Arrival) => Promise<boolean>,
+  ): Promise<void> {
+    const rows = await settings.numbersOf(group.first.to);
+    const arrival = await arrivalOf(group, rows);
+    if (!(await store(arrival))) return;
+    parts.onReceived(rows.length > 0);
+    const tenants = new Set(arrival.consents.map(({ tenantId }) => tenantId));
+    for (const tenantId of tenants) invalidation.changed(tenantId);
   }
 
-  /** Invalidates the cached suppressions of every tenant with this number. */
-  async function announce(to: string): Promise<void> {
-    const owners = await settings.numbersOf(to);
-    parts.onReceived(owners.length > 0);
-    for (const tenantId of new Set(owners.map((one) => one.tenantId)))
-      invalidation.changed(tenantId);
-  }
-
-  async function arrivalOf({ first, bodies }: PartGroup): Promise<Arrival> {
-    const rows = await settings.numbersOf(first.to);
+  async function arrivalOf(
+    { first, bodies }: PartGroup,
+    rows: readonly InboundNumber[],
+  ): Promise<Arrival> {
     const body = joinParts(bodies);
     const { owner, text } = findOwner(rows, body);
     const nowMs = clock.now();
-    const keywords = owner && (await settings.keywords(owner.tenantId));
-    const action = keywords && (actionOf(body, keywords) ?? actionOf(text, keywords));
+    const canAnswer = first.from.startsWith("+");
+    // Without an owner an opt-out or opt-in counts for every tenant with this number.
+    const others = canAnswer ? rows : [];
+    const asked = await readActions(owner === undefined ? others : [owner], body, text);
+    const byOwner = owner === undefined ? undefined : asked[0];
     const message: InboundMessage = {
       id: newId("inboundMessage", nowMs),
       tenantId: owner?.tenantId,
@@ -87,41 +95,29 @@ export function createReceive(parts: ReceiveParts) {
       encoding: first.encoding,
       parts: first.total,
       partsReceived: bodies.size,
-      action,
+      action: byOwner?.action,
       connectorId: first.connectorId,
       receivedAtMs: first.receivedAtMs,
     };
-    const consents = await consentsOf(message, owner, rows, text);
-    const reply = owner && keywords && replyOf(message, owner, keywords, nowMs);
-    return { message, consents, reply };
+    if (!canAnswer) return { message, consents: [], reply: undefined };
+    const isAll = isForAll(body) || isForAll(text);
+    const consents = asked.flatMap((one) => consentOf(message, one, isAll));
+    return { message, consents, reply: byOwner && replyOf(message, byOwner, nowMs) };
   }
 
-  /** The opt-out or opt-in of a message. Without an owner it counts for every tenant with this number. */
-  async function consentsOf(
-    message: InboundMessage,
-    owner: InboundNumber | undefined,
+  /** What the text asks of the tenant of each row, by the tenant's words. */
+  async function readActions(
     rows: readonly InboundNumber[],
+    body: string,
     text: string,
-  ): Promise<Consent[]> {
-    if (!message.from.startsWith("+")) return [];
-    const concerned = owner === undefined ? rows : [owner];
-    const consents: Consent[] = [];
-    for (const row of concerned) {
-      const own = await settings.keywords(row.tenantId);
-      const action = actionOf(message.body, own) ?? actionOf(text, own);
-      if (action !== "opt_out" && action !== "opt_in") continue;
-      const isAll = isForAll(message.body) || isForAll(text);
-      consents.push({
-        tenantId: row.tenantId,
-        number: message.from,
-        sender: isAll ? "" : row.sender.toLowerCase(),
-        isOut: action === "opt_out",
-        source: "keyword",
-        reason: message.body.slice(0, 256),
-        atMs: message.receivedAtMs,
-      });
+  ): Promise<Asked[]> {
+    const asked: Asked[] = [];
+    for (const row of rows) {
+      const keywords = await settings.keywords(row.tenantId);
+      const action = actionOf(body, keywords) ?? actionOf(text, keywords);
+      asked.push({ row, keywords, action });
     }
-    return consents;
+    return asked;
   }
 
   return {
@@ -136,18 +132,38 @@ export function createReceive(parts: ReceiveParts) {
   };
 }
 
+/** What a message asks of one tenant. */
+type Asked = {
+  readonly row: InboundNumber;
+  readonly keywords: Keywords;
+  readonly action: InboundAction | undefined;
+};
+
+/** The opt-out or opt-in of a message, if it is one. */
+function consentOf(message: InboundMessage, { row, action }: Asked, isAll: boolean): Consent[] {
+  if (action !== "opt_out" && action !== "opt_in") return [];
+  const { from, body, receivedAtMs } = message;
+  return [
+    {
+      tenantId: row.tenantId,
+      number: from,
+      sender: isAll ? "" : row.sender.toLowerCase(),
+      isOut: action === "opt_out",
+      source: "keyword",
+      reason: body.slice(0, 256),
+      atMs: receivedAtMs,
+    },
+  ];
+}
+
 function replyOf(
-  message: InboundMessage,
-  owner: InboundNumber,
-  keywords: Keywords,
+  { id, from }: InboundMessage,
+  { row, keywords, action }: Asked,
   nowMs: number,
 ): Reply | undefined {
-  const { action, from } = message;
-  if (action === undefined || !from.startsWith("+")) return undefined;
-  const body = keywords.replies[action];
+  const body = action === undefined ? "" : keywords.replies[action];
   if (body === "") return undefined;
   // The reply comes from the number that the handset wrote to, unless the opt-out is for one sender ID.
-  const sender = owner.sender === "" ? owner.number : owner.sender;
-  const { tenantId } = owner;
-  return { id: message.id, tenantId, from: sender, to: from, body, createdAtMs: nowMs };
+  const sender = row.sender === "" ? row.number : row.sender;
+  return { id, tenantId: row.tenantId, from: sender, to: from, body, createdAtMs: nowMs };
 }

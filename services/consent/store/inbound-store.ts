@@ -165,16 +165,14 @@ function toGroup({ _id, first, bodies }: GroupDocument): PartGroup {
 
 function toQuery(filter: InboundFilter) {
   const { receivedAfterMs, receivedBeforeMs, beforeId } = filter;
-  const below = [beforeId, lowestIdAt("inboundMessage", receivedBeforeMs)].filter(
-    (id) => id !== "",
-  );
+  const before = lowestIdAt("inboundMessage", receivedBeforeMs);
   return {
     tenant_id: filter.tenantId ?? null,
     ...(filter.from === "" ? {} : { from: filter.from }),
     ...(filter.to === "" ? {} : { to: filter.to }),
     _id: {
       $gte: lowestIdAt("inboundMessage", receivedAfterMs),
-      $lt: below.sort()[0] ?? "inb_~",
+      $lt: beforeId !== "" && beforeId < before ? beforeId : before,
     },
   };
 }

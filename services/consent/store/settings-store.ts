@@ -2,7 +2,7 @@ import type { Db, MongoClient } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
-import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
+import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
 import type { SettingsStore } from "../app/ports.ts";
 import type { InboundNumber } from "../domain/inbound.ts";
 import { type Keywords, NO_KEYWORDS } from "../domain/keywords.ts";
@@ -46,7 +46,7 @@ export function createSettingsStore(client: MongoClient, db: Db, audit: AuditLog
           await audit.write(change, session);
         });
       } catch (error) {
-        if (!isDuplicateKey(error)) throw wrapMongoError(error);
+        if (!isDuplicateKey(error)) throw error;
         throw new AppError("already_exists", "The number and keyword have an owner.");
       }
     },
