@@ -1,8 +1,8 @@
 /** The webhook events, as OpenAPI 3.1 webhooks (`docs/contract.md#webhooks`). */
-
 import { CAMPAIGN_STATUSES } from "../../services/shared/core/campaign-status.ts";
 import type { EventType } from "../../services/shared/core/event-types.ts";
 import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
+import { INSTANT, object } from "../schemas/schema-parts.ts";
 import {
   CAMPAIGN_EVENT_EXAMPLES,
   INBOUND_EVENT_EXAMPLE,
@@ -16,17 +16,8 @@ import {
 } from "./content/event-samples.ts";
 import { componentRef, type Schema } from "./operation-doc.ts";
 
-const INSTANT = {
-  type: "string",
-  format: "date-time",
-  pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$",
-} as const;
 const AMOUNT = { type: "string", pattern: "^\\d+\\.\\d{4}$" } as const;
 const STATUS = { type: "string", enum: MESSAGE_STATUSES } as const;
-
-function object(properties: Readonly<Record<string, Schema>>): Schema {
-  return { type: "object", required: Object.keys(properties), properties };
-}
 
 /** The body of an event; clients ignore unknown members. */
 function event(types: readonly EventType[], data: Readonly<Record<string, Schema>>): Schema {

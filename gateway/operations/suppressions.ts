@@ -1,5 +1,4 @@
 /** Suppressions, the numbers that an account must not send to: list, add, remove. */
-import type { FieldError } from "../../services/shared/core/errors.ts";
 import { PAGE_DEFAULT } from "../../services/shared/core/limits.ts";
 import { normaliseNumber } from "../../services/shared/core/phone.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
@@ -19,10 +18,11 @@ import {
   renderSuppressionsCsv,
 } from "../render/consent.ts";
 import { NEW_SUPPRESSIONS, ONE_SUPPRESSION, SUPPRESSION_LIST } from "../schemas/consent.ts";
-import { parseBody } from "../schemas/parse-body.ts";
+import { emptyFileFaults, parseBody } from "../schemas/parse-body.ts";
 import { compileQuery, queryFaults } from "../schemas/query.ts";
 import { compileSchema, refuse } from "../schemas/validate.ts";
 import type { InboundPorts } from "./inbound-messages.ts";
+import { LONG_CALL } from "./long-call.ts";
 import type { Operation, OperationRequest, OperationResponse } from "./operation.ts";
 
 const PATH = "/v1/suppressions";
@@ -30,9 +30,6 @@ const SCOPE = "suppressions:manage";
 const readList = compileQuery(SUPPRESSION_LIST);
 const readOne = compileQuery(ONE_SUPPRESSION);
 const validateRows = compileSchema(NEW_SUPPRESSIONS);
-
-/** A large file takes longer than other calls. */
-const LONG_CALL = { timeoutMs: 25_000 } as const;
 
 /** Creates the operations (`docs/contract.md#consent`). */
 export function suppressionOperations(ports: InboundPorts): Operation[] {
@@ -125,12 +122,9 @@ async function add(
   request: OperationRequest,
 ): Promise<OperationResponse> {
   const { tenantId } = request.caller;
-  const faults: FieldError[] = [...queryFaults(request.query)];
+  const faults = queryFaults(request.query);
   if (request.isCsv) {
-    if (request.bodyBytes.length === 0) {
-      faults.push({ field: "body", code: "required", message: "The file is empty." });
-    }
-    refuse(faults);
+    refuse([...faults, ...emptyFileFaults(request.bodyBytes)]);
     const call = consent.addSuppressions({ tenantId, csv: request.bodyBytes }, LONG_CALL);
     return { status: 200, body: { data: renderSuppressionImport(await rpcAnswer(call)) } };
   }

@@ -19,6 +19,7 @@ import { formatAmount } from "../../services/shared/core/money.ts";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
 import { csvText } from "./csv.ts";
 import { instantOrNull, modeName, textOrNull } from "./message.ts";
+import { renderRowFaults } from "./row-faults.ts";
 
 /** Campaign statuses by public name. */
 export const CAMPAIGN_STATUS_NUMBERS: Readonly<Record<StatusName, CampaignStatus>> = {
@@ -132,12 +133,7 @@ export function renderRecipientsCsv(recipients: readonly CampaignRecipient[]): s
 
 /** Renders the result of adding rows. */
 export function renderImport(made: AddRecipientsResponse) {
-  const faults = made.faults.map(({ line, field, code, message }) => ({
-    line,
-    field,
-    code,
-    message,
-  }));
+  const faults = renderRowFaults(made.faults);
   const { taken, rejected, duplicates } = made;
   return { object: "campaign_import", taken, rejected, duplicates, faults };
 }

@@ -8,6 +8,7 @@ import { Encoding } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
 import { csvText } from "./csv.ts";
 import { textOrNull } from "./message.ts";
+import { renderRowFaults } from "./row-faults.ts";
 
 const ACTIONS: Readonly<Record<InboundAction, string | null>> = {
   [InboundAction.UNSPECIFIED]: null,
@@ -59,12 +60,7 @@ export function renderSuppressionsCsv(suppressions: readonly Suppression[]): str
 
 /** Renders what became of submitted suppressions. */
 export function renderSuppressionImport(made: AddSuppressionsResponse) {
-  const faults = made.faults.map(({ line, field, code, message }) => ({
-    line,
-    field,
-    code,
-    message,
-  }));
+  const faults = renderRowFaults(made.faults);
   const { added, unchanged, rejected } = made;
   return { object: "suppression_import", added, unchanged, rejected, faults };
 }

@@ -11,9 +11,8 @@ import {
   orNull,
   ROW_FAULTS,
   type Schema,
+  TEXT_OR_NULL,
 } from "./schema-parts.ts";
-
-const TEXT_OR_NULL = { type: ["string", "null"] } as const;
 
 const REASON = {
   ...object({ code: { type: "string" }, message: { type: "string" } }),

@@ -2,9 +2,15 @@
 import { RECIPIENT_CHARS_MAX } from "../../services/shared/core/limits.ts";
 import { CURSOR, LIMIT } from "./page-query.ts";
 import type { QuerySchema } from "./query.ts";
-import { COUNT, INSTANT, idOf, object, ROW_FAULTS, type Schema } from "./schema-parts.ts";
-
-const TEXT_OR_NULL = { type: ["string", "null"] } as const;
+import {
+  COUNT,
+  INSTANT,
+  idOf,
+  object,
+  ROW_FAULTS,
+  type Schema,
+  TEXT_OR_NULL,
+} from "./schema-parts.ts";
 
 const INBOUND_MESSAGE = object({
   id: idOf("inb"),

@@ -19,3 +19,9 @@ export function parseBody(bytes: Buffer, validate: Validator): ParsedBody {
     return { body: undefined, faults };
   }
 }
+
+/** The fault of a file without a byte; other faults are found where it is read. */
+export function emptyFileFaults(bytes: Buffer): FieldError[] {
+  if (bytes.length > 0) return [];
+  return [{ field: "body", code: "required", message: "The file is empty." }];
+}

@@ -22,6 +22,7 @@ export const MODE = {
   description:
     "That of the API key it was sent with: messages of test mode reach no phone and cost nothing.",
 } as const;
+export const TEXT_OR_NULL = { type: ["string", "null"] } as const;
 export const COUNT = { type: "integer", minimum: 0 } as const;
 
 /** The schema, or null. */

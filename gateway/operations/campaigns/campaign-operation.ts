@@ -1,5 +1,5 @@
 import type { Client } from "@connectrpc/connect";
-import type { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
+import type { Campaign, CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
 import { fingerprint } from "../../../services/shared/core/canonical-json.ts";
 import { AppError, type FieldError } from "../../../services/shared/core/errors.ts";
 import { isId } from "../../../services/shared/core/ids.ts";
@@ -7,6 +7,7 @@ import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import type { OperationDoc } from "../../docs/operation-doc.ts";
 import { readIdempotencyKey } from "../../idempotency/key.ts";
 import type { Cursors } from "../../lists/cursor.ts";
+import { renderCampaign } from "../../render/campaigns.ts";
 import { parseBody } from "../../schemas/parse-body.ts";
 import { queryFaults } from "../../schemas/query.ts";
 import { refuse, type Validator } from "../../schemas/validate.ts";
@@ -26,9 +27,6 @@ export type Handler = (
 
 export const COLLECTION = "/v1/campaigns";
 export const ONE = `${COLLECTION}/:campaign_id`;
-
-/** Adding a large file, and estimating a large campaign, take longer than other calls. */
-export const LONG_CALL = { timeoutMs: 25_000 } as const;
 
 /** The path parameter of a campaign. */
 export const CAMPAIGN_PARAM = {
@@ -59,8 +57,14 @@ export function campaignTarget({ caller, params }: OperationRequest) {
   return { tenantId: caller.tenantId, mode: caller.mode, campaignId };
 }
 
+/** Renders the campaign of an answer. */
+export function renderFound({ campaign }: { readonly campaign?: Campaign | undefined }) {
+  if (campaign === undefined) throw unknownCampaign();
+  return renderCampaign(campaign);
+}
+
 /** The error for a campaign that does not exist, or belongs to another tenant or mode. */
-export function unknownCampaign(): AppError {
+function unknownCampaign(): AppError {
   return new AppError("not_found", "There is no such campaign.");
 }
 

@@ -29,7 +29,7 @@ import {
   ONE,
   readCampaignRequest,
   refuseFound,
-  unknownCampaign,
+  renderFound,
 } from "./campaign-operation.ts";
 
 const readQuery = compileQuery(CAMPAIGN_LIST);
@@ -128,9 +128,9 @@ const create: Handler = async (ports, request) => {
   const made = await rpcAnswer(
     ports.campaigns.createCampaign({ tenantId, mode, content, ...keyed }),
   );
-  const campaign = made.campaign ?? unknown();
+  const campaign = renderFound(made);
   const location = { Location: `${COLLECTION}/${campaign.id}` };
-  return keyedResponse(201, renderCampaign(campaign), made.replayed, location);
+  return keyedResponse(201, campaign, made.replayed, location);
 };
 
 const READ: Omit<OperationDoc, "tag"> = {
@@ -149,9 +149,9 @@ const READ: Omit<OperationDoc, "tag"> = {
 
 const read: Handler = async ({ campaigns }, request) => {
   const target = campaignTarget(request);
-  const { campaign = unknown() } = await rpcAnswer(campaigns.getCampaign(target));
+  const data = renderFound(await rpcAnswer(campaigns.getCampaign(target)));
   refuseQuery(request.query);
-  return { status: 200, body: { data: renderCampaign(campaign) } };
+  return { status: 200, body: { data } };
 };
 
 const UPDATE: Omit<OperationDoc, "tag"> = {
@@ -181,7 +181,7 @@ const update: Handler = async (ports, request) => {
   const fields = Object.keys(body).map((name) => FIELDS[name] ?? name);
   const content = toContent(body);
   const answer = await rpcAnswer(ports.campaigns.updateCampaign({ ...target, content, fields }));
-  return { status: 200, body: { data: renderCampaign(answer.campaign ?? unknown()) } };
+  return { status: 200, body: { data: renderFound(answer) } };
 };
 
 const DELETE: Omit<OperationDoc, "tag"> = {
@@ -220,8 +220,4 @@ function toContent(
     ...(quietHours ? { quietHours: QUIET_HOURS[quietHours] } : {}),
     clientReference: (body.client_reference as string | null | undefined) ?? "",
   };
-}
-
-function unknown(): never {
-  throw unknownCampaign();
 }

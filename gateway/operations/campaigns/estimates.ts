@@ -10,6 +10,7 @@ import { renderEstimate, renderPreview, renderTest } from "../../render/campaign
 import { CAMPAIGN_TEST, PREVIEW } from "../../schemas/campaigns.ts";
 import { compileSchema } from "../../schemas/validate.ts";
 import { EMPTY_BODY } from "../../schemas/webhooks.ts";
+import { LONG_CALL } from "../long-call.ts";
 import type { Operation } from "../operation.ts";
 import {
   CAMPAIGN_PARAM,
@@ -18,7 +19,6 @@ import {
   campaignTarget,
   type Handler,
   keyedResponse,
-  LONG_CALL,
   ONE,
   readCampaignRequest,
 } from "./campaign-operation.ts";

@@ -1,5 +1,5 @@
 /** The recipients of a campaign: add, list, remove. */
-import type { FieldError } from "../../../services/shared/core/errors.ts";
+import { hash } from "node:crypto";
 import { PAGE_DEFAULT } from "../../../services/shared/core/limits.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import {
@@ -16,14 +16,15 @@ import { csvPage } from "../../lists/csv-page.ts";
 import { readPageCursor } from "../../lists/page-cursor.ts";
 import {
   RECIPIENT_STATUS_NUMBERS,
-  renderCampaign,
   renderImport,
   renderRecipient,
   renderRecipientsCsv,
 } from "../../render/campaigns.ts";
 import { NEW_RECIPIENTS, RECIPIENT_LIST } from "../../schemas/campaigns.ts";
+import { emptyFileFaults } from "../../schemas/parse-body.ts";
 import { compileQuery, queryFaults } from "../../schemas/query.ts";
 import { compileSchema } from "../../schemas/validate.ts";
+import { LONG_CALL } from "../long-call.ts";
 import type { Operation, OperationRequest } from "../operation.ts";
 import {
   CAMPAIGN_PARAM,
@@ -33,11 +34,10 @@ import {
   type Handler,
   keyedBy,
   keyedResponse,
-  LONG_CALL,
   ONE,
   readCampaignRequest,
   refuseFound,
-  unknownCampaign,
+  renderFound,
 } from "./campaign-operation.ts";
 
 const PATH = `${ONE}/recipients`;
@@ -117,14 +117,11 @@ function wellFormed(variables: Readonly<Record<string, string>>): Record<string,
 
 async function readFile({ campaigns }: CampaignPorts, request: OperationRequest) {
   const { key, faults: keyFaults } = readIdempotencyKey(request.idempotencyKey);
-  const faults: FieldError[] = [...queryFaults(request.query), ...keyFaults];
-  if (request.bodyBytes.length === 0) {
-    faults.push({ field: "body", code: "required", message: "The file is empty." });
-  }
+  const { bodyBytes: csv, query } = request;
+  const faults = [...queryFaults(query), ...keyFaults, ...emptyFileFaults(csv)];
   await refuseFound(campaigns, request, faults);
-  const csv = request.bodyBytes;
   // The bytes of a file identify its request.
-  return { csv, ...keyedBy(key, request, key === "" ? "" : csv.toString("base64")) };
+  return { csv, ...keyedBy(key, request, key === "" ? "" : hash("sha256", csv)) };
 }
 
 const LIST: Omit<OperationDoc, "tag"> = {
@@ -197,7 +194,6 @@ const CLEAR: Omit<OperationDoc, "tag"> = {
 const clear: Handler = async ({ campaigns }, request) => {
   const target = campaignTarget(request);
   await refuseFound(campaigns, request, queryFaults(request.query));
-  const { campaign } = await rpcAnswer(campaigns.clearRecipients(target, LONG_CALL));
-  if (campaign === undefined) throw unknownCampaign();
-  return { status: 200, body: { data: renderCampaign(campaign) } };
+  const cleared = await rpcAnswer(campaigns.clearRecipients(target, LONG_CALL));
+  return { status: 200, body: { data: renderFound(cleared) } };
 };

@@ -3,9 +3,9 @@ import type { CampaignResponse } from "../../../proto/gen/sms/v1/campaign_pb.js"
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { CAMPAIGN_EXAMPLE } from "../../docs/content/campaign-samples.ts";
 import { componentRef, dataOf, type OperationDoc } from "../../docs/operation-doc.ts";
-import { renderCampaign } from "../../render/campaigns.ts";
 import { compileSchema } from "../../schemas/validate.ts";
 import { EMPTY_BODY } from "../../schemas/webhooks.ts";
+import { LONG_CALL } from "../long-call.ts";
 import type { Operation } from "../operation.ts";
 import {
   CAMPAIGN_PARAM,
@@ -15,10 +15,9 @@ import {
   campaignTarget,
   type Handler,
   keyedResponse,
-  LONG_CALL,
   ONE,
   readCampaignRequest,
-  unknownCampaign,
+  renderFound,
 } from "./campaign-operation.ts";
 
 const validateEmpty = compileSchema(EMPTY_BODY);
@@ -48,11 +47,8 @@ function handlerOf(change: Change): Handler {
     const target = campaignTarget(request);
     const options = { validate: validateEmpty, isBodyRequired: false };
     const { keyed } = await readCampaignRequest(ports, request, options);
-    const { campaign, replayed } = await rpcAnswer(
-      change(ports.campaigns, { ...target, ...keyed }),
-    );
-    if (campaign === undefined) throw unknownCampaign();
-    return keyedResponse(200, renderCampaign(campaign), replayed);
+    const changed = await rpcAnswer(change(ports.campaigns, { ...target, ...keyed }));
+    return keyedResponse(200, renderFound(changed), changed.replayed);
   };
 }
 
