@@ -5,6 +5,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { Redis } from "../../services/shared/io/redis.ts";
+import { createRedisPause } from "../../services/shared/io/redis-pause.ts";
 
 export type KeyLock = {
   /**
@@ -18,9 +19,6 @@ export type KeyLock = {
 
 /** Longer than any request may run; a crashed holder's lock expires after this. */
 const LOCK_MS = 25_000;
-
-/** How long Redis is not called after a failure: the record alone keeps keys apart meanwhile. */
-const REDIS_PAUSE_MS = 1000;
 
 const RELEASE_LUA = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
@@ -39,13 +37,12 @@ const NOTHING = async () => undefined;
 export function createKeyLocks(redis: Redis): KeyLocks {
   redis.defineCommand("smsReleaseLock", { numberOfKeys: 1, lua: RELEASE_LUA });
   const shared = redis as LockRedis;
-  let redisPausedUntilMs = 0;
+  const pause = createRedisPause(redis);
 
   return {
     async acquire(scope, fingerprint) {
-      if (redis.status !== "ready" || performance.now() < redisPausedUntilMs) {
-        return { state: "unknown", release: NOTHING };
-      }
+      // Meanwhile the record alone keeps keys apart.
+      if (pause.isAway()) return { state: "unknown", release: NOTHING };
       const key = `idem:${scope}`;
       const print = fingerprint.toString("base64");
       const value = `${print}.${randomBytes(8).toString("base64")}`;
@@ -60,7 +57,7 @@ export function createKeyLocks(redis: Redis): KeyLocks {
         const isSame = holder === null || holder.startsWith(`${print}.`);
         return { state: isSame ? "busy_same" : "busy_other", release: NOTHING };
       } catch {
-        redisPausedUntilMs = performance.now() + REDIS_PAUSE_MS;
+        pause.begin();
         // Redis may have executed the command, so `release` must still delete the key.
         return { state: "unknown", release };
       }

@@ -1,5 +1,6 @@
 import { setRecent } from "../../services/shared/flow/lru.ts";
 import type { Redis } from "../../services/shared/io/redis.ts";
+import { createRedisPause } from "../../services/shared/io/redis-pause.ts";
 import {
   type Bucket,
   describeLevel,
@@ -38,9 +39,6 @@ type Waiting = {
 
 const LOCAL_BUCKETS_MAX = 100_000;
 
-/** How long Redis is not called after a failure, so that requests do not wait for it. */
-const REDIS_PAUSE_MS = 1000;
-
 /**
  * The shared bucket in Redis. Requests of a tenant that arrive during a call for that tenant share the next call:
  * a single request waits for nothing, and a flood costs few calls.
@@ -54,13 +52,13 @@ export function createRateLimiter(redis: Redis, replicas: () => number): RateLim
   const local = createLocalBuckets(replicas);
   /** Requests for the next call, by tenant; a tenant has an entry while a call for it is in progress. */
   const queues = new Map<string, Waiting[]>();
-  let redisPausedUntilMs = 0;
+  const pause = createRedisPause(redis);
 
   /** Serves requests of one cost. */
   async function serve(tenantId: string, batch: readonly Waiting[]): Promise<void> {
     const { rate, burst, cost } = (batch[0] as Waiting).request;
     // After a failed call the queued requests do not wait for another one.
-    if (performance.now() < redisPausedUntilMs) return serveLocally(tenantId, batch);
+    if (pause.isPaused()) return serveLocally(tenantId, batch);
     try {
       const key = `rate:{${tenantId}}`;
       const [granted, text] = await shared.smsTokenBucket(key, rate, burst, batch.length, cost);
@@ -72,7 +70,7 @@ export function createRateLimiter(redis: Redis, replicas: () => number): RateLim
         resolve(describeLevel(left, request, at < granted));
       });
     } catch {
-      redisPausedUntilMs = performance.now() + REDIS_PAUSE_MS;
+      pause.begin();
       serveLocally(tenantId, batch);
     }
   }
@@ -90,9 +88,7 @@ export function createRateLimiter(redis: Redis, replicas: () => number): RateLim
 
   return {
     async take(tenantId, request) {
-      if (redis.status !== "ready" || performance.now() < redisPausedUntilMs) {
-        return local.take(tenantId, request);
-      }
+      if (pause.isAway()) return local.take(tenantId, request);
       return new Promise((resolve) => {
         const waiting = { request, resolve };
         const queue = queues.get(tenantId);

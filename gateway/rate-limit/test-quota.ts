@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../../services/shared/core/clock.ts";
 import type { Redis } from "../../services/shared/io/redis.ts";
+import { createRedisPause } from "../../services/shared/io/redis-pause.ts";
 
 /** Counts test messages of tenants by UTC day. */
 export type TestQuota = {
@@ -14,9 +15,6 @@ export type TestQuota = {
 };
 
 const DAY_MS = 86_400_000;
-
-/** How long Redis is not called after a failure. */
-const REDIS_PAUSE_MS = 1000;
 
 const TAKE_LUA = `
 local used, count, max = tonumber(redis.call('GET', KEYS[1]) or '0'), tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -47,23 +45,22 @@ export function createTestQuota(redis: Redis, perDay: number, clock: Clock): Tes
   redis.defineCommand("smsTakeQuota", { numberOfKeys: 1, lua: TAKE_LUA });
   redis.defineCommand("smsRefundQuota", { numberOfKeys: 1, lua: REFUND_LUA });
   const shared = redis as QuotaRedis;
-  let redisPausedUntilMs = 0;
+  const pause = createRedisPause(redis);
   const keyOf = (tenantId: string) => `test-quota:${tenantId}:${Math.floor(clock.now() / DAY_MS)}`;
-  const isAway = () => redis.status !== "ready" || performance.now() < redisPausedUntilMs;
 
   return {
     async take(tenantId, count) {
-      if (isAway()) return 0;
+      if (pause.isAway()) return 0;
       try {
         const isTaken = await shared.smsTakeQuota(keyOf(tenantId), count, perDay, DAY_MS);
         return isTaken === 1 ? 0 : DAY_MS - (clock.now() % DAY_MS);
       } catch {
-        redisPausedUntilMs = performance.now() + REDIS_PAUSE_MS;
+        pause.begin();
         return 0;
       }
     },
     async refund(tenantId, count) {
-      if (isAway()) return;
+      if (pause.isAway()) return;
       // Lost counts are the tenant's loss of a few messages until midnight.
       await shared.smsRefundQuota(keyOf(tenantId), count).catch(() => undefined);
     },
