@@ -7,6 +7,7 @@ import type { BodyBudget, BodyReservation } from "./body-budget.ts";
 import { isDuplicateHeader } from "./duplicate-header.ts";
 import { createGrowableBuffer } from "./growable-buffer.ts";
 import { LARGE_BYTES } from "./large-bodies.ts";
+import { areTiny, JUDGED_CHUNKS } from "./tiny-chunks.ts";
 
 /** Limits of one request body, and the budget of all. */
 export type BodyLimits = {
@@ -71,12 +72,6 @@ export async function readBody(
 
 const EMPTY = Buffer.alloc(0);
 
-/** Chunks of a body with a smaller mean are tiny. The smallest read of a socket that is in use has 1,400 bytes. */
-const TINY_BYTES = 256;
-
-/** How many tiny chunks are read between two turns. */
-const PACE_CHUNKS = 1024;
-
 /** The turns of all bodies in tiny chunks: a fifth of the event loop. */
 const turns = createLoopTurns(4);
 
@@ -134,7 +129,7 @@ function collect(request: IncomingMessage, options: Collecting): Promise<Buffer>
     let buffer = createGrowableBuffer(bytesMax);
     let size = 0;
     let chunks = 0;
-    let pacedChunks = PACE_CHUNKS;
+    let pacedChunks = JUDGED_CHUNKS;
     let state: BodyState = "reading";
     const stateNow = (): BodyState => state;
     /** The refusal of a chunked body, which waits for the end: 413 comes first. */
@@ -157,10 +152,10 @@ function collect(request: IncomingMessage, options: Collecting): Promise<Buffer>
       if (!isAdmitted && size > LARGE_BYTES) void waitFor(admit());
       else if (chunks >= pacedChunks) pace();
     }
-    /** Lets others have the event loop while the chunks are tiny: each costs as much time as 10 KB in one. */
+    /** Lets others have the event loop while the chunks are tiny. */
     function pace(): void {
-      pacedChunks = chunks + PACE_CHUNKS;
-      if (size < chunks * TINY_BYTES) void waitFor(turns.next());
+      pacedChunks = chunks + JUDGED_CHUNKS;
+      if (areTiny(chunks, size)) void waitFor(turns.next());
     }
     /** Admits a chunked body that turned out to be large. */
     async function admit(): Promise<void> {

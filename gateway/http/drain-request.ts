@@ -7,6 +7,7 @@
 import type { ServerResponse } from "node:http";
 import type { Context } from "koa";
 import { closeAfterResponse, closesConnection } from "./connection-close.ts";
+import { areTiny, JUDGED_CHUNKS } from "./tiny-chunks.ts";
 
 /** Bodies announced up to this length are read to the end, so that the connection can stay open. */
 const KEPT_BYTES_MAX = 262_144;
@@ -14,10 +15,6 @@ const KEPT_BYTES_MAX = 262_144;
 /** How much of a longer body is discarded before the connection closes, and for how long. */
 const DRAIN_BYTES_MAX = 67_108_864;
 const DRAIN_MS = 5000;
-
-/** A body in more chunks than this, with a smaller mean, is not drained: each chunk costs as much as 10 KB in one. */
-const TINY_CHUNKS_MAX = 1024;
-const TINY_BYTES = 256;
 
 /** A client that sends nothing for this long has read its response, or never will. */
 const DRAIN_IDLE_MS = 500;
@@ -63,7 +60,8 @@ export function endAfterDrain(res: ServerResponse): void {
     drained += chunk.length;
     chunks += 1;
     idle.refresh();
-    const isTiny = chunks > TINY_CHUNKS_MAX && drained < chunks * TINY_BYTES;
+    // Tiny chunks cost too much to be read for a client that is refused.
+    const isTiny = chunks > JUDGED_CHUNKS && areTiny(chunks, drained);
     if (isTiny || drained > DRAIN_BYTES_MAX) finish();
   }
   function finish(): void {
