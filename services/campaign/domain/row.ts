@@ -2,8 +2,8 @@
  * A row of a campaign: one recipient. It waits, becomes a message, and follows that message. A row has at most one
  * message that is not cancelled, because
  *
- * - a chunk is repeated under its own key, which messaging answers once;
- * - a chunk that is given up has its key closed in messaging first;
+ * - the feeder repeats a chunk under its own key, and messaging queues the rows of a key once;
+ * - the feeder closes the key of a chunk in messaging before it drops the chunk;
  * - a row waits again only when its message is cancelled.
  */
 import type { RowStatus } from "../../shared/core/campaign-status.ts";
