@@ -5,7 +5,6 @@ import { expect } from "chai";
 import type { AuditRecord } from "../../../proto/gen/sms/v1/audit_pb.js";
 import { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
-import { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";
 import {
   MessageSource,
   MessagingService,
@@ -33,20 +32,11 @@ import {
 import { insertDeadLetter } from "../../support/dead-letter.ts";
 import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
 import { AUDITED, type AuditedMethod } from "../../support/rpc-effects.ts";
+import { RPC_SERVICES } from "../../support/rpc-services.ts";
 import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
 
 /** Webhook attempts end soon, so that there is a failed delivery to recover. */
 const SETTINGS = { WEBHOOK_RETRY_DELAYS_MS: "10" } as const;
-const SERVICES = [
-  TenantService,
-  SenderIdService,
-  WalletService,
-  RoutingService,
-  MessagingService,
-  WebhookService,
-  CampaignService,
-  ConsentService,
-] as const;
 
 describe("the audit trail", function () {
   this.timeout(60_000);
@@ -74,7 +64,7 @@ describe("the audit trail", function () {
   /** The entries of one request, of every service. */
   async function entriesOf(requestId: string, tenantId = ""): Promise<AuditRecord[]> {
     const pages = await Promise.all(
-      SERVICES.map((service) => client(service).listAuditRecords({ tenantId, limit: 1000 })),
+      RPC_SERVICES.map((service) => client(service).listAuditRecords({ tenantId, limit: 1000 })),
     );
     return pages.flatMap(({ records }) => records.filter((one) => one.requestId === requestId));
   }
