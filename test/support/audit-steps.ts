@@ -27,6 +27,20 @@ export const lazy = (
   make: () => Promise<Omit<AuditStep, "method">>,
 ): LazyStep => Object.assign(async () => ({ method, ...(await make()) }), { method });
 
+/** Returns a function that makes steps whose entries belong to one tenant, or to the operator if none is given. */
+export const stepsOf =
+  (tenantId: NonNullable<AuditStep["tenantId"]> = "") =>
+  (
+    method: AuditedMethod,
+    call: () => Promise<unknown>,
+    texts: Pick<AuditStep, "before" | "after"> = {},
+    prepare: () => Promise<unknown> = async () => undefined,
+  ): LazyStep =>
+    lazy(method, async () => {
+      await prepare();
+      return { tenantId, call, ...texts };
+    });
+
 /** What the steps use. */
 export type AuditWorld = {
   readonly client: <S extends DescService>(service: S) => Client<S>;
@@ -45,16 +59,7 @@ export function webhookSteps({ client, tenantId, failingUrl: url }: AuditWorld):
   const failed = async () => {
     await eventually(async () => (await statusOf()) === 3);
   };
-  const step = (
-    name: AuditedMethod,
-    call: () => Promise<unknown>,
-    texts: Pick<AuditStep, "before" | "after"> = {},
-    prepare: () => Promise<void> = async () => undefined,
-  ) =>
-    lazy(name, async () => {
-      await prepare();
-      return { tenantId, call, ...texts };
-    });
+  const step = stepsOf(tenantId);
   return [
     step(
       "WebhookService/CreateEndpoint",
@@ -106,16 +111,7 @@ export function campaignSteps({ client, tenantId, sender }: AuditWorld): LazySte
     target.campaignId = campaign?.id ?? "";
   };
   const add = () => campaigns.addRecipients({ ...target, rows: [{ to: "08031234567" }] });
-  const step = (
-    name: AuditedMethod,
-    call: () => Promise<unknown>,
-    texts: Pick<AuditStep, "before" | "after"> = {},
-    prepare: () => Promise<unknown> = async () => undefined,
-  ) =>
-    lazy(name, async () => {
-      await prepare();
-      return { tenantId, call, ...texts };
-    });
+  const step = stepsOf(tenantId);
   const change = (name: AuditedMethod, call: () => Promise<unknown>, from: string, to: string) =>
     step(name, call, { before: { status: from }, after: { status: to } });
   return [
@@ -156,11 +152,7 @@ export function campaignSteps({ client, tenantId, sender }: AuditWorld): LazySte
 export function consentSteps({ client, tenantId }: AuditWorld): LazyStep[] {
   const consents = client(ConsentService);
   let numberId = "";
-  const step = (
-    name: AuditedMethod,
-    call: () => Promise<unknown>,
-    texts: Pick<AuditStep, "before" | "after">,
-  ) => lazy(name, async () => ({ tenantId, call, ...texts }));
+  const step = stepsOf(tenantId);
   const number = "+2348039990001";
   const suppressed = { numbers: 1, sender: "", source: "api" };
   return [

@@ -27,6 +27,7 @@ import {
   consentSteps,
   type LazyStep,
   lazy,
+  stepsOf,
   webhookSteps,
 } from "../../support/audit-steps.ts";
 import { insertDeadLetter } from "../../support/dead-letter.ts";
@@ -185,11 +186,7 @@ describe("the audit trail", function () {
 
   function walletSteps(): LazyStep[] {
     const wallets = client(WalletService);
-    const step = (
-      name: AuditedMethod,
-      call: () => Promise<unknown>,
-      texts: Pick<AuditStep, "before" | "after">,
-    ) => lazy(name, async () => ({ tenantId: made.tenant, call, ...texts }));
+    const step = stepsOf(() => made.tenant);
     const of = () => ({ tenantId: made.tenant });
     return [
       step("WalletService/CreateWallet", () => wallets.createWallet({ ...of(), currency: "NGN" }), {
@@ -217,11 +214,7 @@ describe("the audit trail", function () {
     const routing = client(RoutingService);
     const id = "audited";
     const smpp = { host: "smsc.example", systemId: "ada", password: "pa55word" };
-    const step = (
-      name: AuditedMethod,
-      call: () => Promise<unknown>,
-      texts: Pick<AuditStep, "before" | "after">,
-    ) => lazy(name, async () => ({ call, ...texts }));
+    const step = stepsOf();
     return [
       step(
         "RoutingService/CreateConnector",
