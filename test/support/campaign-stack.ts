@@ -9,8 +9,8 @@ import {
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
-import type { SimulatorCounts } from "./carrier-stack.ts";
 import { eventually } from "./poll.ts";
+import { openSimulatorControl, type SimulatorCounts } from "./simulator-control.ts";
 import { startTestStack, type TestStack } from "./stack.ts";
 
 /** A running stack and what tests of campaigns do with it. */
@@ -60,15 +60,6 @@ export async function startCampaignStack(
   const tenantId = stack.tenant_id;
   const target = (campaignId: string) => ({ tenantId, mode: Mode.LIVE, campaignId });
 
-  async function control<T>(path: string, body?: object): Promise<T> {
-    const response = await fetch(new URL(path, stack.smsc.control), {
-      method: body === undefined ? "GET" : "POST",
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-    return (await response.json()) as T;
-  }
-
   async function get(campaignId: string): Promise<Campaign> {
     const { campaign } = await campaigns.getCampaign(target(campaignId));
     if (campaign === undefined) throw new Error(`no campaign ${campaignId}`);
@@ -89,16 +80,14 @@ export async function startCampaignStack(
   }
 
   const wallet = async () => (await wallets.getWallet({ tenantId })).wallet;
-  await eventually(async () => (await control<SimulatorCounts>("/counters")).binds > 0, {
-    what: "the first bind",
-    timeoutMs: 20_000,
-  });
+  const { counts, behave } = await openSimulatorControl(stack);
   return {
     stack,
     campaigns,
     wallets,
     get,
     target,
+    behave,
     async draft(numbers, content = {}) {
       const { campaign } = await campaigns.createCampaign({
         tenantId,
@@ -121,8 +110,8 @@ export async function startCampaignStack(
         ({ progress }) => progress?.queued === 0n && progress.sent === 0n,
         timeoutMs,
       ),
-    submits: async () => (await control<SimulatorCounts>("/counters")).submits,
-    submitted: async () => (await control<SimulatorCounts>("/counters")).total,
+    submits: async () => (await counts()).submits,
+    submitted: async () => (await counts()).total,
     async numbersOf(campaignId, statuses) {
       const found = new Set<string>();
       const wanted = { ...target(campaignId), statuses: [...statuses], limit: 1000 };
@@ -134,7 +123,6 @@ export async function startCampaignStack(
         place = { afterIndex: last.index };
       }
     },
-    behave: async (behaviour) => void (await control("/behaviour", behaviour)),
     balance: async () => (await wallet())?.balance ?? 0n,
     held: async () => (await wallet())?.held ?? 0n,
     async stop() {

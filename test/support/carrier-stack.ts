@@ -11,23 +11,11 @@ import {
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
 import { eventually } from "./poll.ts";
+import { openSimulatorControl, type SimulatorControl } from "./simulator-control.ts";
 import { startTestStack, type TestStack } from "./stack.ts";
 
-/** What the simulator has counted. */
-export type SimulatorCounts = {
-  readonly submits: Readonly<
-    Record<string, { total: number; refused: number; duplicates: number }>
-  >;
-  readonly peak_per_second: number;
-  readonly binds: number;
-  readonly total: number;
-  readonly refused: number;
-  readonly duplicates: number;
-  readonly receipts: Readonly<Record<"sent" | "acknowledged" | "resent" | "dropped", number>>;
-};
-
 /** A running stack and what tests of the carrier do with it. */
-export type CarrierStack = {
+export type CarrierStack = SimulatorControl & {
   readonly stack: TestStack;
   readonly routing: Client<typeof RoutingService>;
   readonly messaging: Client<typeof MessagingService>;
@@ -38,8 +26,6 @@ export type CarrierStack = {
   path(messageId: string): Promise<string>;
   /** Waits until every message has a status other than queued and sent; answers how many have which. */
   settled(messageIds: readonly string[], timeoutMs?: number): Promise<Record<string, number>>;
-  behave(behaviour: object): Promise<void>;
-  counts(): Promise<SimulatorCounts>;
   stop(): Promise<void>;
 };
 
@@ -73,22 +59,10 @@ export async function startCarrierStack(
     return message;
   }
 
-  async function control<T>(path: string, body?: object): Promise<T> {
-    const response = await fetch(new URL(path, stack.smsc.control), {
-      method: body === undefined ? "GET" : "POST",
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-    return (await response.json()) as T;
-  }
-
-  await eventually(async () => (await control<SimulatorCounts>("/counters")).binds > 0, {
-    what: "the first bind",
-    timeoutMs: 20_000,
-  });
-
+  const simulator = await openSimulatorControl(stack);
   return {
     stack,
+    ...simulator,
     routing,
     messaging,
     get,
@@ -128,8 +102,6 @@ export async function startCarrierStack(
       );
       return counted;
     },
-    behave: async (behaviour) => void (await control("/behaviour", behaviour)),
-    counts: () => control<SimulatorCounts>("/counters"),
     async stop() {
       transport.close();
       await stack.stop();
