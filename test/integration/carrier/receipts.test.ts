@@ -1,88 +1,28 @@
 /** Receipts against the real store: matched, early, in doubt, unknown, and while messaging is unavailable. */
 import { expect } from "chai";
-import type { SubmissionStore } from "../../../services/carrier/app/ports.ts";
-import {
-  createReceiptMatcher,
-  type ReceiptMatcher,
-} from "../../../services/carrier/app/receipt-matcher.ts";
-import { createRecentSubmissions } from "../../../services/carrier/app/recent-submissions.ts";
-import type { IncomingReceipt, MatchedReceipt } from "../../../services/carrier/domain/message.ts";
-import type { Submission } from "../../../services/carrier/domain/submission.ts";
-import { migrate } from "../../../services/carrier/migrate.ts";
-import { createSubmissionStore } from "../../../services/carrier/store/submissions.ts";
-import { createManualClock } from "../../../services/shared/core/clock.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
-import { createLogger } from "../../../services/shared/io/log.ts";
-import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
-import { incomingReceipt, submissionOf } from "../../support/carrier-messages.ts";
-import { freshDatabase } from "../../support/fresh-names.ts";
 import { eventually } from "../../support/poll.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
-
-const START = Date.UTC(2026, 0, 1);
-
-const partiesAfterMs = () => 3000;
+import { openReceiptSuite, partiesAfterMs, type ReceiptTest } from "../../support/receipt-suite.ts";
 
 describe("the receipt matcher", () => {
-  const log = createLogger("test", "silent");
-  const clock = createManualClock(START);
-  let servers: TestServers;
-  let mongo: Mongo;
-  let store: SubmissionStore;
-  let matcher: ReceiptMatcher;
-  let recorded: MatchedReceipt[];
   let isMessagingAway: boolean;
   let refusedId: string;
+  const { clock, current, receipt, submission } = openReceiptSuite(
+    "carrier_receipts",
+    (receipts) => {
+      if (isMessagingAway) throw new AppError("service_unavailable", "Away.");
+      if (receipts.some(({ messageId }) => messageId === refusedId)) {
+        throw new AppError("validation_error", "No such state.");
+      }
+    },
+  );
+  let { store, matcher, recorded } = {} as ReceiptTest;
 
-  before(async function () {
-    this.timeout(60_000);
-    servers = await startServers();
-  });
-  after(async () => {
-    await servers?.stop();
-  });
-
-  beforeEach(async () => {
-    const database = freshDatabase("carrier_receipts");
-    mongo = await openMongo({ uri: servers.mongodbUri, database, log });
-    await migrate(mongo.db);
-    store = createSubmissionStore(mongo.db);
-    recorded = [];
+  beforeEach(() => {
     isMessagingAway = false;
     refusedId = "";
-    matcher = createReceiptMatcher({
-      store,
-      recent: createRecentSubmissions(10),
-      messaging: {
-        async recordReceipts(receipts) {
-          if (isMessagingAway) throw new AppError("service_unavailable", "Away.");
-          if (receipts.some(({ messageId }) => messageId === refusedId)) {
-            throw new AppError("validation_error", "No such state.");
-          }
-          recorded.push(...receipts);
-          return [];
-        },
-      },
-      clock,
-      log,
-      onRecorded: () => undefined,
-      onParked: () => undefined,
-      onContradicted: () => undefined,
-      partiesAfterMs,
-      giveUpAfterMs: 60_000,
-      inDoubtMaxMs: 600_000,
-    });
+    ({ store, matcher, recorded } = current());
   });
-  afterEach(async () => {
-    await matcher.close();
-    await mongo.db.dropDatabase();
-    await mongo.close();
-  });
-
-  const receipt = (fields: Partial<IncomingReceipt> = {}) =>
-    incomingReceipt({ occurredAtMs: clock.now(), ...fields });
-  const submission = (fields: Partial<Submission> = {}) =>
-    submissionOf({ atMs: clock.now(), ...fields });
 
   it("a rejected receipt blocks no other and stays parked until messaging takes it", async () => {
     const [wrong, right] = ["msg_01J00000000000000000000001", "msg_01J00000000000000000000002"];
@@ -231,13 +171,13 @@ describe("the receipt matcher", () => {
   });
 
   it("the store away: the carrier hears no, so that it delivers again", async () => {
-    await mongo.client.close(true);
-    const heard = await matcher.take(receipt()).then(
-      () => "acknowledged",
-      () => "refused",
+    const heard = await current().withoutStore(() =>
+      matcher.take(receipt()).then(
+        () => "acknowledged",
+        () => "refused",
+      ),
     );
     expect(heard).to.equal("refused");
-    mongo = await openMongo({ uri: servers.mongodbUri, database: mongo.db.databaseName, log });
   });
 
   it("a submit in doubt is found by its parties, not before its answer could have come", async () => {
