@@ -1,7 +1,7 @@
 /** Checks real responses against the published OpenAPI document. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
-import type { RestAnswer } from "./rest.ts";
+import type { Customer, RestAnswer, RestCall, RestStack } from "./rest.ts";
 
 type Json = Record<string, unknown>;
 type Header = { required?: boolean; schema: Json };
@@ -53,6 +53,37 @@ export function createAnswerCheck(document: Document): AnswerCheck {
     const local = JSON.parse(
       JSON.stringify(schema).replaceAll('"#/components', '"doc#/components'),
     );
-    expect(ajv.validate(local, answer.body), ajv.errorsText()).to.equal(true);
+    const content = type === "text/csv" ? answer.text : answer.body;
+    expect(ajv.validate(local, content), ajv.errorsText()).to.equal(true);
+  };
+}
+
+/** Calls as a customer, and throws unless the document describes the response. */
+export type CheckedCall = (
+  customer: Customer,
+  method: string,
+  path: string,
+  options?: RestCall,
+) => Promise<RestAnswer>;
+
+/** What stands in a path in place of a parameter of its template. */
+const PARAMETERS: readonly (readonly [value: RegExp, parameter: string])[] = [
+  [/msg_[^/]+/, "{message_id}"],
+  [/cmp_[^/]+/, "{campaign_id}"],
+  [/whe_[^/]+/, "{endpoint_id}"],
+  [/whd_[^/]+/, "{delivery_id}"],
+  [/inb_[^/]+/, "{inbound_message_id}"],
+  [/(?<=\/suppressions\/).+/, "{number}"],
+];
+
+/** Reads a stack's document for checked calls. */
+export async function openCheckedCall(rest: RestStack): Promise<CheckedCall> {
+  const check = createAnswerCheck((await rest.call("GET", "/openapi.json")).body);
+  return async (customer, method, path, options) => {
+    const answer = await customer.call(method, path, options);
+    const [plain = ""] = path.split("?");
+    const template = PARAMETERS.reduce((text, [value, name]) => text.replace(value, name), plain);
+    check(method, template, answer);
+    return answer;
   };
 }

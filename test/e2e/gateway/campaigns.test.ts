@@ -1,6 +1,6 @@
 /** Campaigns through the API: each operation, its errors, and the path of one campaign to its end. */
 import { expect } from "chai";
-import { type AnswerCheck, createAnswerCheck } from "../../support/openapi-check.ts";
+import { type CheckedCall, openCheckedCall } from "../../support/openapi-check.ts";
 import { eventually } from "../../support/poll.ts";
 import {
   type Customer,
@@ -16,22 +16,17 @@ describe("REST: campaigns", function () {
   this.timeout(60_000);
   let rest: RestStack;
   let customer: Customer;
-  let check: AnswerCheck;
+  let checkedCall: CheckedCall;
 
   before(async function () {
     this.timeout(120_000);
     rest = await sharedRestStack();
     customer = await rest.addCustomer();
-    check = createAnswerCheck((await rest.call("GET", "/openapi.json")).body);
+    checkedCall = await openCheckedCall(rest);
   });
 
-  /** Calls, and checks the response against the OpenAPI document. */
-  async function call(method: string, path: string, options?: RestCall): Promise<RestAnswer> {
-    const answer = await customer.call(method, path, options);
-    const template = (path.split("?")[0] ?? "").replace(/cmp_[^/]+/, "{campaign_id}");
-    if (options?.headers?.accept !== "text/csv") check(method, template, answer);
-    return answer;
-  }
+  const call = (method: string, path: string, options?: RestCall) =>
+    checkedCall(customer, method, path, options);
 
   async function draft(content: object = {}): Promise<string> {
     const body = { name: "Spring", from: customer.sender, body: "Hello {{name}}", ...content };

@@ -7,12 +7,11 @@ import {
   createGrpcJsTransport,
   type RpcTransport,
 } from "../../../services/shared/rpc/transport.ts";
-import { type AnswerCheck, createAnswerCheck } from "../../support/openapi-check.ts";
+import { type CheckedCall, openCheckedCall } from "../../support/openapi-check.ts";
 import { eventually } from "../../support/poll.ts";
 import {
   type Customer,
   type RestAnswer,
-  type RestCall,
   type RestStack,
   sharedRestStack,
 } from "../../support/rest.ts";
@@ -24,14 +23,14 @@ describe("REST: consent", function () {
   this.timeout(60_000);
   let rest: RestStack;
   let transport: RpcTransport;
-  let check: AnswerCheck;
+  let call: CheckedCall;
 
   before(async function () {
     this.timeout(120_000);
     rest = await sharedRestStack();
     const { grpc, grpc_token: token } = rest.stack;
     transport = createGrpcJsTransport({ target: grpc.consent ?? "", token });
-    check = createAnswerCheck((await rest.call("GET", "/openapi.json")).body);
+    call = await openCheckedCall(rest);
   });
   after(() => transport?.close());
 
@@ -48,16 +47,6 @@ describe("REST: consent", function () {
       keyword: options.keyword ?? "",
     });
     return { customer, code };
-  }
-
-  async function call(customer: Customer, method: string, path: string, options?: RestCall) {
-    const answer = await customer.call(method, path, options);
-    const [plain = ""] = path.split("?");
-    const template = plain
-      .replace(/inb_[^/]+/, "{inbound_message_id}")
-      .replace(/suppressions\/.+/, "suppressions/{number}");
-    if (options?.headers?.accept !== "text/csv") check(method, template, answer);
-    return answer;
   }
 
   /** A handset writes, through the carrier. */

@@ -1,6 +1,6 @@
 /** Sending, reading, listing and cancelling through the API, with the content of each response. */
 import { expect } from "chai";
-import { type AnswerCheck, createAnswerCheck } from "../../support/openapi-check.ts";
+import { type CheckedCall, openCheckedCall } from "../../support/openapi-check.ts";
 import { eventually } from "../../support/poll.ts";
 import {
   type Customer,
@@ -23,22 +23,17 @@ const MESSAGE_FIELDS = [
 describe("REST: messages", () => {
   let rest: RestStack;
   let customer: Customer;
-  let check: AnswerCheck;
+  let checkedCall: CheckedCall;
 
   before(async function () {
     this.timeout(120_000);
     rest = await sharedRestStack();
     customer = await rest.addCustomer();
-    check = createAnswerCheck((await rest.call("GET", "/openapi.json")).body);
+    checkedCall = await openCheckedCall(rest);
   });
 
-  /** Calls, and checks the response against the OpenAPI document. */
-  async function call(method: string, path: string, options?: RestCall): Promise<RestAnswer> {
-    const answer = await customer.call(method, path, options);
-    const template = (path.split("?")[0] ?? "").replace(/msg_[^/]+/, "{message_id}");
-    check(method, template, answer);
-    return answer;
-  }
+  const call = (method: string, path: string, options?: RestCall) =>
+    checkedCall(customer, method, path, options);
   const send = (change: Record<string, unknown> = {}, options: RestCall = {}) =>
     call("POST", SEND, {
       body: { to: "08031234567", from: "Acme", body: "Hello", ...change },
@@ -268,8 +263,7 @@ describe("REST: messages", () => {
     await fresh.call("POST", SEND, {
       body: { to: "08031234567", from: "Acme", body: "x", send_at: at },
     });
-    const answer = await fresh.call("GET", "/v1/balance");
-    check("GET", "/v1/balance", answer);
+    const answer = await checkedCall(fresh, "GET", "/v1/balance");
     expect(answer.body.data).to.include({
       object: "balance",
       currency: "NGN",
@@ -337,8 +331,7 @@ describe("REST: messages", () => {
     const { tenantId } = owner;
     await rest.senderIds.createSenderId({ tenantId, name: "Beta", approve: false });
     await rest.senderIds.createSenderId({ tenantId, name: "aaa", approve: true });
-    const all = await owner.call("GET", "/v1/sender-ids");
-    check("GET", "/v1/sender-ids", all);
+    const all = await checkedCall(owner, "GET", "/v1/sender-ids");
     type Row = { name: string; status: string; usable: boolean };
     const rows = (answer: RestAnswer) =>
       answer.body.data.map(({ name, status, usable }: Row) => [name, status, usable].join(" "));

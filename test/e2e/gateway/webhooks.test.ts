@@ -1,11 +1,10 @@
 /** `docs/contract.md#webhook-endpoints`: every operation over REST, on the real service. */
 import { expect } from "chai";
 import { HOSTILE_URLS } from "../../support/hostile-urls.ts";
-import { type AnswerCheck, createAnswerCheck } from "../../support/openapi-check.ts";
+import { type CheckedCall, openCheckedCall } from "../../support/openapi-check.ts";
 import { eventually } from "../../support/poll.ts";
 import {
   type Customer,
-  type RestAnswer,
   type RestCall,
   type RestStack,
   sharedRestStack,
@@ -31,27 +30,21 @@ describe("REST: webhook endpoints", function () {
   this.timeout(30_000);
   let rest: RestStack;
   let customer: Customer;
-  let check: AnswerCheck;
+  let checkedCall: CheckedCall;
   let url: string;
 
   before(async function () {
     this.timeout(120_000);
     rest = await sharedRestStack();
-    check = createAnswerCheck((await rest.call("GET", "/openapi.json")).body);
+    checkedCall = await openCheckedCall(rest);
     url = rest.stack.receiver.url;
   });
   beforeEach(async () => {
     customer = await rest.addCustomer();
   });
 
-  async function call(method: string, path: string, options?: RestCall): Promise<RestAnswer> {
-    const answer = await customer.call(method, path, options);
-    const template = (path.split("?")[0] ?? "")
-      .replace(/whe_[^/]+/, "{endpoint_id}")
-      .replace(/whd_[^/]+/, "{delivery_id}");
-    check(method, template, answer);
-    return answer;
-  }
+  const call = (method: string, path: string, options?: RestCall) =>
+    checkedCall(customer, method, path, options);
   async function create(more: Record<string, unknown> = {}) {
     const answer = await call("POST", PATH, { body: { url, ...more } });
     expect(answer.status, answer.text).to.equal(201);
