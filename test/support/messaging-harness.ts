@@ -21,10 +21,11 @@ import { fingerprint } from "../../services/shared/core/canonical-json.ts";
 import { idTimeMs, newId } from "../../services/shared/core/ids.ts";
 import { createLifecycle } from "../../services/shared/io/lifecycle.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
-import { EVENT_STREAM, ensureStream, openNats } from "../../services/shared/io/nats.ts";
+import { openNats } from "../../services/shared/io/nats.ts";
 import type { StartService } from "../../services/shared/io/service-context.ts";
 import { toAppError } from "../../services/shared/rpc/error-status.ts";
 import { createLocalTransport } from "../../services/shared/rpc/local-transport.ts";
+import { ensureEventStream } from "./event-stream.ts";
 import { freshDatabase } from "./fresh-names.ts";
 import { eventually } from "./poll.ts";
 import type { TestServers } from "./servers.ts";
@@ -158,13 +159,7 @@ async function prepare(
   }
   await mongo.close();
   const nats = await openNats({ url: servers.natsUrl, name: "test", log });
-  await ensureStream(await nats.connection.jetstreamManager(), {
-    name: EVENT_STREAM,
-    subjects: ["events.>"],
-    replicas: 1,
-    maxAgeMs: 3_600_000,
-    maxBytes: 268_435_456,
-  });
+  await ensureEventStream(nats);
   await nats.close();
 }
 

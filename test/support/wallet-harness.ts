@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { systemClock } from "../../services/shared/core/clock.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { openMongo } from "../../services/shared/io/mongo.ts";
-import { EVENT_STREAM, ensureStream, openNats } from "../../services/shared/io/nats.ts";
+import { openNats } from "../../services/shared/io/nats.ts";
 import { createOutbox } from "../../services/shared/io/outbox.ts";
 import { toStreamItem } from "../../services/wallet/adapters/events.ts";
 import { createCommandQueue } from "../../services/wallet/app/command-queue.ts";
@@ -14,6 +14,7 @@ import { createWallets } from "../../services/wallet/app/wallets.ts";
 import { migrate } from "../../services/wallet/migrate.ts";
 import { openLedgerSnapshot } from "../../services/wallet/store/snapshot.ts";
 import { createWalletStore } from "../../services/wallet/store/wallet-store.ts";
+import { ensureEventStream } from "./event-stream.ts";
 import type { TestServers } from "./servers.ts";
 
 export const silentLog = createLogger("test", "silent");
@@ -30,13 +31,7 @@ export async function openWallet(
   const mongo = await openMongo({ uri: servers.mongodbUri, database, log });
   await migrate(mongo.db);
   const nats = await openNats({ url: servers.natsUrl, name: "wallet test", log });
-  await ensureStream(await nats.connection.jetstreamManager(), {
-    name: EVENT_STREAM,
-    subjects: ["events.>"],
-    replicas: 1,
-    maxAgeMs: 3_600_000,
-    maxBytes: 268_435_456,
-  });
+  await ensureEventStream(nats);
   const outbox = createOutbox({ db: mongo.db, nats, log });
   const contention = createContention();
   const store = createWalletStore({

@@ -16,11 +16,12 @@ import { createLifecycle } from "../../services/shared/io/lifecycle.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { createMetrics } from "../../services/shared/io/metrics.ts";
 import { type Mongo, openMongo } from "../../services/shared/io/mongo.ts";
-import { EVENT_STREAM, ensureStream, type Nats, openNats } from "../../services/shared/io/nats.ts";
+import { type Nats, openNats } from "../../services/shared/io/nats.ts";
 import { publishAll } from "../../services/shared/io/publisher.ts";
 import { createLocalTransport } from "../../services/shared/rpc/local-transport.ts";
 import { migrate } from "../../services/webhook/migrate.ts";
 import { start } from "../../services/webhook/start.ts";
+import { ensureEventStream } from "./event-stream.ts";
 import { freshDatabase } from "./fresh-names.ts";
 import { startServers, type TestServers } from "./servers.ts";
 import { startReceiver } from "./webhook-receiver.ts";
@@ -53,13 +54,7 @@ export async function openWebhookStores(
   const mongo = await openMongo({ uri: servers.mongodbUri, database: `${prefix}_webhook`, log });
   await migrate(mongo.db);
   const nats = await openNats({ url: servers.natsUrl, name: "webhook test", log });
-  await ensureStream(await nats.connection.jetstreamManager(), {
-    name: EVENT_STREAM,
-    subjects: ["events.>"],
-    replicas: 1,
-    maxAgeMs: 3_600_000,
-    maxBytes: 268_435_456,
-  });
+  await ensureEventStream(nats);
   return {
     mongo,
     nats,

@@ -3,14 +3,10 @@ import { newId } from "../../../services/shared/core/ids.ts";
 import { type RunningConsumer, startConsumer } from "../../../services/shared/io/consumer.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
-import {
-  EVENT_STREAM,
-  ensureStream,
-  type Nats,
-  openNats,
-} from "../../../services/shared/io/nats.ts";
+import { EVENT_STREAM, type Nats, openNats } from "../../../services/shared/io/nats.ts";
 import { publishAll } from "../../../services/shared/io/publisher.ts";
 import { pullBatch } from "../../../services/shared/vendor/nats-pull-batch.ts";
+import { ensureEventStream } from "../../support/event-stream.ts";
 import { freshDatabase, freshSubject } from "../../support/fresh-names.ts";
 import { eventually } from "../../support/poll.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
@@ -29,13 +25,7 @@ describe("a durable consumer", () => {
     servers = await startServers();
     mongo = await openMongo({ uri: servers.mongodbUri, database: durable, log });
     nats = await openNats({ url: servers.natsUrl, name: "test", log });
-    await ensureStream(await nats.connection.jetstreamManager(), {
-      name: EVENT_STREAM,
-      subjects: ["events.>"],
-      replicas: 1,
-      maxAgeMs: 3_600_000,
-      maxBytes: 268_435_456,
-    });
+    await ensureEventStream(nats);
   });
   after(async () => {
     await Promise.all(started.map((consumer) => consumer.close()));

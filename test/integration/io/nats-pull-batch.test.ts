@@ -4,13 +4,9 @@ import { expect } from "chai";
 import { MongoClient } from "mongodb";
 import { AckPolicy } from "nats";
 import { createLogger } from "../../../services/shared/io/log.ts";
-import {
-  EVENT_STREAM,
-  ensureStream,
-  type Nats,
-  openNats,
-} from "../../../services/shared/io/nats.ts";
+import { EVENT_STREAM, type Nats, openNats } from "../../../services/shared/io/nats.ts";
 import { pullBatch } from "../../../services/shared/vendor/nats-pull-batch.ts";
+import { ensureEventStream } from "../../support/event-stream.ts";
 import { freshDatabase, freshSubject } from "../../support/fresh-names.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 
@@ -26,13 +22,7 @@ describe("a JetStream pull without waiting", () => {
     servers = await startServers();
     nats = await openNats({ url: servers.natsUrl, name: "test", log });
     const manager = await nats.connection.jetstreamManager();
-    await ensureStream(manager, {
-      name: EVENT_STREAM,
-      subjects: ["events.>"],
-      replicas: 1,
-      maxAgeMs: 3_600_000,
-      maxBytes: 268_435_456,
-    });
+    await ensureEventStream(nats);
     await manager.consumers.add(EVENT_STREAM, {
       durable_name: durable,
       ack_policy: AckPolicy.Explicit,
