@@ -50,7 +50,8 @@ helm -n sms install sms helm/sms -f helm/sms/values-production.yaml -f your-valu
   --set image.registry=registry.example.com --wait --timeout 65m
 \`\`\`
 
-While it waits, \`kubectl -n sms get pods\` shows what is missing: the pod of the migration is the first.
+While it waits, \`kubectl -n sms get pods\` shows the progress. The migration's pod starts first; the others start
+after it has completed.
 
 **4. A carrier.** Create a connector and a route with [\`smsctl\`](#running-smsctl-against-a-release). Without a
 route every send is refused. \`helm -n sms test sms --logs\` sends one test-mode message to a number that a route must

@@ -13,9 +13,9 @@ import { StackError } from "./stack-error.ts";
 import type { Seeded } from "./stack-file.ts";
 
 /**
- * What the demo needs, made over the same gRPC interface that operators use: a funded tenant with
+ * Makes what the demo needs, over the same gRPC interface that operators use: a funded tenant with
  * keys and an approved sender ID, a connector to the simulator, a route with prices, a webhook
- * endpoint at the receiver, a number for answers. Run again it finds what is there and makes only what is missing.
+ * endpoint at the receiver, a number for answers. A later run keeps what it can use and makes the rest.
  */
 export async function seed(launcher: Launcher): Promise<Seeded> {
   const { layout, state, secrets } = launcher;
