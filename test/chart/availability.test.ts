@@ -8,6 +8,7 @@ import { ALL_VALUES, chartSuite, MINIMAL, refusal, render } from "./helm.ts";
 import {
   cores,
   envOf,
+  GRPC_COMPONENTS,
   label,
   mebibytes,
   ofKind,
@@ -157,17 +158,7 @@ chartSuite("availability and shutdown", () => {
     expect(served.get("wallet")).to.deep.equal({ port: 9090, service: "sms.v1.WalletService" });
     expect(served.get("sender-id")?.service).to.equal("sms.v1.SenderIdService");
     const asked = [...served].filter(([, probe]) => probe !== undefined).map(([name]) => name);
-    const all = [
-      "tenant",
-      "sender-id",
-      "wallet",
-      "routing",
-      "messaging",
-      "webhook",
-      "campaign",
-      "consent",
-    ];
-    expect(asked).to.have.members(all);
+    expect(asked).to.have.members(GRPC_COMPONENTS);
   });
 
   it("with mutual TLS probes ask a port of its own, since they could show no certificate", () => {

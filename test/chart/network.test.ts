@@ -7,6 +7,7 @@ import { chartSuite, MINIMAL, notes, refusal, render } from "./helm.ts";
 import type { KubeObject, PolicyRule } from "./kube-types.ts";
 import {
   COMPONENT,
+  GRPC_COMPONENTS,
   ofKind,
   selects,
   servingWorkloads,
@@ -14,16 +15,6 @@ import {
   workloadsOf,
 } from "./workloads.ts";
 
-const GRPC = [
-  "tenant",
-  "sender-id",
-  "wallet",
-  "routing",
-  "messaging",
-  "webhook",
-  "campaign",
-  "consent",
-];
 /** `caller → callee` that only the test pod and operators add to the architecture. */
 const OF_THE_TEST = ["tenant", "sender-id", "webhook"].map((callee) => `test → ${callee}`);
 
@@ -117,7 +108,7 @@ chartSuite("network policies", () => {
         ),
     );
     const [mongodb, nats, redis, dns] = [27017, 4222, 6379, 53];
-    const services = Object.fromEntries(GRPC.map((name) => [name, [mongodb, nats]]));
+    const services = Object.fromEntries(GRPC_COMPONENTS.map((name) => [name, [mongodb, nats]]));
     const allowed: Record<string, number[]> = {
       ...{ ...services, dns: [dns], migration: [mongodb, nats, dns], gateway: [nats, redis] },
       // SMPP and SMPP over TLS.
@@ -189,7 +180,7 @@ chartSuite("services and ports", () => {
     const objects = render(MINIMAL);
     const services = ofKind(objects, "Service");
     // By the addresses of theirs the gateways count each other.
-    for (const component of [...GRPC, "gateway"]) {
+    for (const component of [...GRPC_COMPONENTS, "gateway"]) {
       const name = `sms-${component}-headless`;
       const service = services.find(({ metadata }) => metadata.name === name);
       expect(service?.spec?.clusterIP, name).to.equal("None");
@@ -322,7 +313,7 @@ chartSuite("services and ports", () => {
   it("with mutual TLS each component gets a certificate that names what callers connect to", () => {
     const objects = render("ci/external-tls-values.yaml");
     const certificates = ofKind(objects, "Certificate");
-    for (const component of GRPC) {
+    for (const component of GRPC_COMPONENTS) {
       const own = certificates.find(({ spec }) => spec?.commonName === component);
       expect(own?.spec?.dnsNames).to.include(
         `sms-${component}-headless.messaging.svc.cluster.local`,
@@ -383,7 +374,7 @@ function documentedArrows(): string[] {
     return (cells[4] ?? "")
       .split(/[,;]/)
       .map((name) => name.replace(/\(.*\)/, "").trim())
-      .filter((name) => GRPC.includes(name))
+      .filter((name) => GRPC_COMPONENTS.includes(name))
       .map((callee) => `${caller} → ${callee}`);
   });
 }

@@ -14,6 +14,18 @@ export type Workload = {
 
 export const COMPONENT = "app.kubernetes.io/component";
 
+/** The components that serve gRPC. */
+export const GRPC_COMPONENTS = [
+  "tenant",
+  "sender-id",
+  "wallet",
+  "routing",
+  "messaging",
+  "webhook",
+  "campaign",
+  "consent",
+];
+
 /** Every pod of a render: Deployments, StatefulSets, Jobs, and bare pods. */
 export function workloadsOf(objects: readonly KubeObject[]): Workload[] {
   return objects.flatMap((object) => {
