@@ -1,4 +1,4 @@
-import { get, say } from "./demo-calls.ts";
+import { awaitWebhook, get, say } from "./demo-calls.ts";
 import { pollUntil } from "./poll.ts";
 import { StackError } from "./stack-error.ts";
 import type { StackFile } from "./stack-file.ts";
@@ -27,7 +27,9 @@ export async function runAnswerDemo(stack: StackFile): Promise<void> {
   say(`\na handset writes to ${SHORT_CODE}: ${body}`);
   const { id, received_at: receivedAt } = await awaitInbound(stack, body);
   say(`  ${id} received ${receivedAt}  GET ${stack.gateway}/v1/inbound-messages/${id}`);
-  say(`  webhook    inbound_message.received ${await awaitWebhook(stack, id)}`);
+  const webhook = await awaitWebhook(stack, id);
+  if (!webhook.verified) throw new StackError("the webhook's signature is not right");
+  say(`  webhook    inbound_message.received ${webhook.received_at}`);
 }
 
 async function awaitInbound(stack: StackFile, body: string): Promise<InboundMessage> {
@@ -39,22 +41,4 @@ async function awaitInbound(stack: StackFile, body: string): Promise<InboundMess
   );
   if (found !== undefined) return found;
   throw new StackError(`no inbound message within ${WAIT_MS / 1000} s: see make logs S=consent`);
-}
-
-/** The time of the webhook that reports the message. */
-async function awaitWebhook(stack: StackFile, id: string): Promise<string> {
-  const found = await pollUntil(
-    async () => {
-      const response = await fetch(`${stack.receiver.events}?contains=${id}`);
-      return ((await response.json()) as { received_at: string; verified: boolean }[])[0];
-    },
-    WAIT_MS,
-    100,
-  );
-  if (found?.verified === true) return found.received_at;
-  throw new StackError(
-    found === undefined
-      ? `no webhook reported ${id} within ${WAIT_MS / 1000} s: see make logs S=webhook`
-      : "the webhook's signature is not right",
-  );
 }

@@ -1,7 +1,15 @@
-/** REST calls of the demo, and its output. */
+/** REST calls of the demo, the webhooks that it waits for, and its output. */
+import { randomUUID } from "node:crypto";
 import { pollUntil } from "./poll.ts";
 import { StackError } from "./stack-error.ts";
 import type { StackFile } from "./stack-file.ts";
+
+/** A webhook that the receiver got. */
+type Received = {
+  readonly body: string;
+  readonly verified: boolean;
+  readonly received_at: string;
+};
 
 const WAIT_MS = 20_000;
 
@@ -37,6 +45,40 @@ export async function call<T>(stack: StackFile, path: string, init: RequestInit)
   function refused(): StackError {
     return new StackError(`${init.method ?? "GET"} ${path} was answered ${answer}`);
   }
+}
+
+/** A POST of JSON under an idempotency key of its own. */
+export function post(body: object): RequestInit {
+  return {
+    method: "POST",
+    headers: { "content-type": "application/json", "idempotency-key": randomUUID() },
+    body: JSON.stringify(body),
+  };
+}
+
+/** Waits for the webhook that reports an object, with a status if one is given. */
+export async function awaitWebhook(
+  stack: StackFile,
+  id: string,
+  status?: string,
+): Promise<Received> {
+  const found = await pollUntil(
+    async () => {
+      const response = await fetch(`${stack.receiver.events}?contains=${id}`);
+      const events = (await response.json()) as Received[];
+      return events.find(({ body }) => {
+        const object = JSON.parse(body)?.data?.object;
+        return object?.id === id && (status === undefined || object.status === status);
+      });
+    },
+    WAIT_MS,
+    100,
+  );
+  if (found !== undefined) return found;
+  const what = status === undefined ? id : `${id} as ${status}`;
+  throw new StackError(
+    `no webhook reported ${what} within ${WAIT_MS / 1000} s: see make logs S=webhook`,
+  );
 }
 
 /** Prints a line. */

@@ -1,5 +1,4 @@
-import { randomUUID } from "node:crypto";
-import { call, get, say } from "./demo-calls.ts";
+import { call, get, post, say } from "./demo-calls.ts";
 import { pollUntil } from "./poll.ts";
 import { StackError } from "./stack-error.ts";
 import type { StackFile } from "./stack-file.ts";
@@ -61,12 +60,4 @@ async function awaitDelivered(stack: StackFile, path: string): Promise<Campaign>
     `the campaign was not delivered within ${WAIT_MS / 1000} s, it is ${last?.status} ${reason}: ` +
       "see make logs S=campaign",
   );
-}
-
-function post(body: object): RequestInit {
-  return {
-    method: "POST",
-    headers: { "content-type": "application/json", "idempotency-key": randomUUID() },
-    body: JSON.stringify(body),
-  };
 }

@@ -1,7 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { pathToFileURL } from "node:url";
 import { runAnswerDemo } from "./demo-answer.ts";
-import { call, get, say } from "./demo-calls.ts";
+import { awaitWebhook, call, get, post, say } from "./demo-calls.ts";
 import { runCampaignDemo } from "./demo-campaign.ts";
 import { readJson } from "./json-file.ts";
 import { layoutOf } from "./paths.ts";
@@ -22,11 +21,6 @@ type Message = {
 };
 
 type Balance = { readonly balance: string; readonly held: string; readonly currency: string };
-type Received = {
-  readonly body: string;
-  readonly verified: boolean;
-  readonly received_at: string;
-};
 
 const WAIT_MS = 20_000;
 const SETTLEMENT_WAIT_MS = 60_000;
@@ -35,7 +29,8 @@ const SETTLEMENT_WAIT_MS = 60_000;
 export async function runDemo(stack: StackFile): Promise<void> {
   const before = await get<Balance>(stack, "/v1/balance");
   const to = "08031234567";
-  const sent = await post(stack, { to, from: stack.sender_id, body: "Hello from make up" });
+  const content = { to, from: stack.sender_id, body: "Hello from make up" };
+  const sent = await call<Message>(stack, "/v1/sms/messages", post(content));
   say(`POST ${stack.gateway}/v1/sms/messages  {"to":"${to}","from":"${stack.sender_id}",…}`);
   say(`  ${sent.id} to ${sent.to}, ${sent.segments} segment, ${sent.held_amount} held\n`);
 
@@ -96,36 +91,9 @@ async function awaitSettled(stack: StackFile, before: Balance, message: Message)
   );
 }
 
-async function awaitWebhook(stack: StackFile, id: string, status: string): Promise<Received> {
-  const found = await pollUntil(
-    async () => {
-      const response = await fetch(`${stack.receiver.events}?contains=${id}`);
-      const events = (await response.json()) as Received[];
-      return events.find(({ body }) => {
-        const object = JSON.parse(body)?.data?.object;
-        return object?.id === id && object.status === status;
-      });
-    },
-    WAIT_MS,
-    100,
-  );
-  if (found !== undefined) return found;
-  throw new StackError(
-    `no webhook reported ${id} as ${status} within ${WAIT_MS / 1000} s: see make logs S=webhook`,
-  );
-}
-
 /** Amounts as whole numbers of 1/10,000. */
 function units(amount: string): bigint {
   return BigInt(amount.replace(".", ""));
-}
-
-function post(stack: StackFile, body: unknown): Promise<Message> {
-  return call<Message>(stack, "/v1/sms/messages", {
-    method: "POST",
-    headers: { "content-type": "application/json", "idempotency-key": randomUUID() },
-    body: JSON.stringify(body),
-  });
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
