@@ -4,6 +4,7 @@ import { callerToken } from "../../../deploy/dev/rpc-callers.ts";
 import { WalletService } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { methodsOf, OPERATOR } from "../../../services/shared/caller-methods.ts";
 import { SERVICE_ADDRESSES } from "../../../services/shared/service-addresses.ts";
+import { callRest } from "../../support/customer.ts";
 import { eventually } from "../../support/poll.ts";
 import { RPC_SERVICES } from "../../support/rpc-services.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
@@ -57,22 +58,17 @@ describe("callers and their methods", function () {
   });
 
   it("a message is sent, delivered, charged and notified with these tokens", async () => {
-    const headers = {
-      authorization: `Bearer ${stack.api_key}`,
-      "content-type": "application/json",
-      "idempotency-key": "least-privilege",
-    };
-    const body = JSON.stringify({ to: "08031234567", from: "DEMO", body: "Your order is ready." });
-    const sent = await fetch(`${stack.gateway}/v1/sms/messages`, { method: "POST", headers, body });
-    const { data } = (await sent.json()) as { data: { id: string } };
+    const sent = await callRest(stack, "POST", "/v1/sms/messages", {
+      key: "least-privilege",
+      body: { to: "08031234567", from: "DEMO", body: "Your order is ready." },
+    });
+    const { id } = sent.body.data as { id: string };
     await eventually(
       async () => {
-        const message = await fetch(`${stack.gateway}/v1/messages/${data.id}`, {
-          headers,
-        });
-        expect(await message.json()).to.have.nested.property("data.status", "delivered");
-        const balance = await fetch(`${stack.gateway}/v1/balance`, { headers });
-        expect(await balance.json()).to.have.nested.property("data.held", "0.0000");
+        const message = await callRest(stack, "GET", `/v1/messages/${id}`);
+        expect(message.body).to.have.nested.property("data.status", "delivered");
+        const balance = await callRest(stack, "GET", "/v1/balance");
+        expect(balance.body).to.have.nested.property("data.held", "0.0000");
         return true;
       },
       { timeoutMs: 20_000, everyMs: 200 },
