@@ -3,9 +3,9 @@
  * and estimates the campaign. Memory must not grow with the number of rows.
  */
 import { performance } from "node:perf_hooks";
-import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { readProcessMemory } from "../support/process-memory.ts";
 import { startTestStack } from "../support/stack.ts";
+import { fetchData } from "./fetch-data.ts";
 import { report } from "./report.ts";
 
 const ROWS = Number(process.env.ROWS_OF_CAMPAIGN ?? 1_000_000);
@@ -24,7 +24,7 @@ try {
 }
 
 async function measure(running: typeof stack) {
-  const { id } = await call<{ id: string }>(running, "POST", "/v1/campaigns", {
+  const { id } = await fetchData<{ id: string }>(running, "POST", "/v1/campaigns", {
     body: JSON.stringify({ name: "Large", from: running.sender_id, body: "Hello {{name}}." }),
   });
   const memory = () => readProcessMemory(running.pid("campaign")).residentMib;
@@ -35,7 +35,10 @@ async function measure(running: typeof stack) {
     const fileMs = performance.now();
     const headers = { "content-type": "text/csv" };
     const path = `/v1/campaigns/${id}/recipients`;
-    const { taken } = await call<{ taken: number }>(running, "POST", path, { body: csv, headers });
+    const { taken } = await fetchData<{ taken: number }>(running, "POST", path, {
+      body: csv,
+      headers,
+    });
     if (taken !== rows) throw new Error(`${taken} of ${rows} rows were taken`);
     slowestMs = Math.max(slowestMs, performance.now() - fileMs);
     sizes.push(memory());
@@ -46,12 +49,12 @@ async function measure(running: typeof stack) {
   const reads: number[] = [];
   for (let at = 0; at < READS; at += 1) {
     const readMs = performance.now();
-    await call(running, "GET", `/v1/campaigns/${id}`);
+    await fetchData(running, "GET", `/v1/campaigns/${id}`);
     reads.push(performance.now() - readMs);
   }
   const getMs = Math.max(...reads.slice(1));
   const estimateBeganMs = performance.now();
-  const { recipients } = await call<{ recipients: number }>(
+  const { recipients } = await fetchData<{ recipients: number }>(
     running,
     "POST",
     `/v1/campaigns/${id}/estimate`,
@@ -118,24 +121,4 @@ function* files(): Generator<{ csv: string; rows: number }> {
     bytes += line.length;
   }
   yield { csv: head + lines.join(""), rows: lines.length };
-}
-
-async function call<T>(
-  { gateway, api_key }: StackFile,
-  method: string,
-  path: string,
-  { body, headers }: { body?: string; headers?: Record<string, string> } = {},
-): Promise<T> {
-  const response = await fetch(new URL(path, gateway), {
-    method,
-    headers: {
-      authorization: `Bearer ${api_key}`,
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body }),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text.slice(0, 500)}`);
-  return (JSON.parse(text) as { data: T }).data;
 }

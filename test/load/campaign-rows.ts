@@ -4,6 +4,7 @@ import { pollUntil } from "../../deploy/dev/poll.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { newId } from "../../services/shared/core/ids.ts";
 import { cpuSeconds } from "./cpu.ts";
+import { fetchData } from "./fetch-data.ts";
 import type { Row } from "./report.ts";
 import { ordinaryRecipient } from "./sends.ts";
 
@@ -93,15 +94,8 @@ function recipients(from: number): string[] {
   return Array.from({ length: STEP }, (_, at) => ordinaryRecipient(from + at));
 }
 
-async function post<T>(stack: StackFile, path: string, body: object): Promise<T> {
-  const response = await fetch(new URL(path, stack.gateway), {
-    method: "POST",
-    headers: { authorization: `Bearer ${stack.api_key}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${text.slice(0, 500)}`);
-  return (JSON.parse(text) as { data: T }).data;
+function post<T>(stack: StackFile, path: string, body: object): Promise<T> {
+  return fetchData<T>(stack, "POST", path, { body: JSON.stringify(body) });
 }
 
 function mean(values: readonly number[]): number {
