@@ -18,6 +18,7 @@ import { backoffMs, pause } from "../../shared/flow/backoff.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
 import { isolateFailingItems } from "../../shared/flow/isolate-failing-items.ts";
 import { retry } from "../../shared/flow/retry.ts";
+import { waitUntilIdle } from "../../shared/flow/wait-until-idle.ts";
 import type { JournalEntry } from "../domain/journal-lines.ts";
 import type { Outcome } from "../domain/message.ts";
 import type { Submission, UnknownSubmission } from "../domain/submission.ts";
@@ -241,8 +242,7 @@ export function createOutcomeReporter(options: {
     },
     async drain(limitMs) {
       closing.abort();
-      const deadlineMs = performance.now() + limitMs;
-      while (pending > 0 && performance.now() < deadlineMs) await pause(5);
+      await waitUntilIdle(() => pending === 0, limitMs);
       return pending + setAside === 0;
     },
   };
