@@ -120,16 +120,10 @@ export function createOutcomeReporter(options: {
 
   /** Returns for each report whether messaging has it. */
   async function reportAll(batch: readonly PendingReport[]): Promise<boolean[]> {
-    const proven = new Set<string>();
-    const accepted = await sendToMessaging(
-      batch.map(({ outcome }) => outcome),
-      proven,
-    );
-    finish(
-      batch.filter((_, at) => accepted[at]),
-      proven,
-    );
-    return accepted;
+    const { rejected, proven } = await sendToMessaging(batch.map(({ outcome }) => outcome));
+    const isAccepted = ({ outcome }: PendingReport) => !rejected.has(outcome);
+    finish(batch.filter(isAccepted), proven);
+    return batch.map(isAccepted);
   }
 
   function finish(reports: readonly PendingReport[], proven: ReadonlySet<string>): void {
@@ -146,12 +140,10 @@ export function createOutcomeReporter(options: {
     }
   }
 
-  /** Returns for each outcome whether messaging has it; a rejected outcome blocks no other. Fills `proven`. */
-  async function sendToMessaging(
-    outcomes: readonly Outcome[],
-    proven: Set<string>,
-  ): Promise<boolean[]> {
+  /** Returns the outcomes that messaging rejects, which block no others, and the ids of messages that are proven. */
+  async function sendToMessaging(outcomes: readonly Outcome[]) {
     const rejected = new Set<Outcome>();
+    const proven = new Set<string>();
     await isolateFailingItems(outcomes, {
       run: async (some) => {
         for (const messageId of await sendWithRetry(some)) proven.add(messageId);
@@ -162,7 +154,7 @@ export function createOutcomeReporter(options: {
         log.error({ error, message: outcome?.messageId }, "an outcome was rejected and set aside");
       },
     });
-    return outcomes.map((outcome) => !rejected.has(outcome));
+    return { rejected, proven };
   }
 
   /** Retries while messaging is unavailable; rejects when messaging rejects the batch. */
@@ -189,16 +181,16 @@ export function createOutcomeReporter(options: {
   /** Reports a rejected outcome alone until messaging takes it; a newer version of messaging may. */
   async function reportAlone(report: PendingReport): Promise<void> {
     setAside += 1;
-    const proven = new Set<string>();
     for (let attempt = 0; ; attempt += 1) {
       const isLast = closing.signal.aborted;
       await pause(backoffMs(attempt, 1000, SET_ASIDE_PAUSE_MAX_MS), closing.signal);
-      const [isAccepted = false] = await sendToMessaging([report.outcome], proven);
-      if (isAccepted) break;
+      const { rejected, proven } = await sendToMessaging([report.outcome]);
+      if (rejected.size === 0) {
+        setAside -= 1;
+        return finish([report], proven);
+      }
       if (isLast) return;
     }
-    setAside -= 1;
-    finish([report], proven);
   }
 
   async function storeAndReport(report: PendingReport): Promise<void> {
