@@ -6,6 +6,7 @@ import { type ThrottleScopes, throttled } from "./throttling.ts";
 export type HttpAnswer = {
   readonly status: number;
   readonly body: string;
+  /** The header `retry-after`, when there is one. */
   readonly retryAfter?: string | undefined;
 };
 

@@ -3,14 +3,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp
 import { Agent as AgentHttps, request as requestHttps } from "node:https";
 import { addressTimeoutMs } from "../../../shared/core/address-timeout.ts";
 import { startDeadlineTimer } from "../../../shared/flow/deadline-timer.ts";
-
-/** The answer of a carrier. */
-export type HttpReply = {
-  readonly status: number;
-  readonly body: string;
-  /** The header `retry-after`, when there is one. */
-  readonly retryAfter?: string | undefined;
-};
+import type { HttpAnswer } from "../../domain/http-response.ts";
 
 /** A request that ended without an answer. */
 export class HttpFailure extends Error {
@@ -39,7 +32,7 @@ export type HttpTarget = {
 /** Sends requests over keep-alive connections. */
 export type HttpPoster = {
   /** Throws `HttpFailure`. Returns redirects and does not follow them: the message must not go to another server. */
-  post(body: string): Promise<HttpReply>;
+  post(body: string): Promise<HttpAnswer>;
 };
 
 /** The octets of an answer that are read; carriers answer with some hundred. */
@@ -59,13 +52,13 @@ export function createHttpPoster(target: HttpTarget): HttpPoster {
   const agent = isTls ? new AgentHttps({ ...kept, rejectUnauthorized: true }) : new Agent(kept);
   const open = isTls ? requestHttps : requestHttp;
 
-  function post(body: string): Promise<HttpReply> {
+  function post(body: string): Promise<HttpAnswer> {
     const time = new AbortController();
     const timer = startDeadlineTimer(timeoutMs, () => time.abort());
     return exchange(body, time.signal).finally(() => clearTimeout(timer));
   }
 
-  function exchange(body: string, signal: AbortSignal): Promise<HttpReply> {
+  function exchange(body: string, signal: AbortSignal): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
       let isConnected = false;
       const fail = (error: Error) => {
