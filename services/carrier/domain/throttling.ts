@@ -3,15 +3,15 @@
  * may add and change them. `outcome.ts` delays the message; `../app/refusal-evidence.ts` decides whether the bind
  * slows down, and `adaptive-rate.ts` how much.
  */
+import { STATUS } from "../../shared/smpp/statuses.ts";
 import type { PartOutcome, ThrottleScope } from "./message.ts";
 
 /** A status of the carrier to its scope. */
 export type ThrottleScopes = ReadonlyMap<number, ThrottleScope>;
 
-/** ESME_RTHROTTLED and ESME_RMSGQFUL (SMPP 3.4 section 5.1.3). */
 const SMPP_SCOPES: readonly [number, ThrottleScope][] = [
-  [0x58, "bind"],
-  [0x14, "number"],
+  [STATUS.ESME_RTHROTTLED, "bind"],
+  [STATUS.ESME_RMSGQFUL, "number"],
 ];
 /** Too Many Requests (RFC 6585 section 4) and Service Unavailable (RFC 9110 section 15.6.4). */
 const HTTP_SCOPES: readonly [number, ThrottleScope][] = [
