@@ -134,10 +134,7 @@ export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMat
     const set = (receipt: IncomingReceipt, [first, ...others]: readonly Submission[]) => {
       if (first === undefined) return;
       const submissions = [first, ...others] as const;
-      found.set(receipt, {
-        matched: toMatched(receipt, submissions),
-        submissions: [...submissions],
-      });
+      found.set(receipt, { matched: toMatched(receipt, submissions), submissions });
     };
     for (const receipt of receipts) set(receipt, findKnown(receipt, atMs(receipt)));
     const unseen = receipts.filter((receipt) => !found.has(receipt));
