@@ -27,7 +27,8 @@ const PREFIXES_MAX = 5000;
 /** Slots in memory: while the store is away, counts of further places are dropped. */
 const SLOTS_MAX = 20_000;
 
-type Count = "submitted" | "delivered" | "undelivered";
+const COUNTS = ["submitted", "delivered", "undelivered"] as const;
+type Count = (typeof COUNTS)[number];
 type Slot = { -readonly [K in keyof DeliverySlot]: DeliverySlot[K] };
 
 export function createDeliveryCounter(
@@ -64,14 +65,11 @@ export function createDeliveryCounter(
     slot[what] += by;
   }
 
-  function merge(failed: Iterable<Slot>): void {
-    for (const { connectorId, country, atMs, ...counts } of failed) {
-      const name = `${connectorId}|${country}|${atMs}`;
+  function merge(failed: ReadonlyMap<string, Slot>): void {
+    for (const [name, slot] of failed) {
       const now = slots.get(name);
-      if (now === undefined) slots.set(name, { connectorId, country, atMs, ...counts });
-      else
-        for (const what of ["submitted", "delivered", "undelivered"] as const)
-          now[what] += counts[what];
+      if (now === undefined) slots.set(name, slot);
+      else for (const what of COUNTS) now[what] += slot[what];
     }
   }
 
@@ -101,7 +99,7 @@ export function createDeliveryCounter(
       try {
         await store.addDeliveries([...flushed.values()]);
       } catch (error) {
-        merge(flushed.values());
+        merge(flushed);
         throw error;
       }
     },
