@@ -1,7 +1,12 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { startLoop } from "../../shared/flow/periodic.ts";
-import { type DeliveryHealth, deliveryHealth, WINDOWS } from "../domain/delivery-health.ts";
+import {
+  type DeliveryHealth,
+  type DeliveryWindow,
+  deliveryHealth,
+  WINDOWS,
+} from "../domain/delivery-health.ts";
 import type { DeliveryCounter } from "./delivery-counter.ts";
 import type { DeliveryStore, RoutingClient } from "./ports.ts";
 
@@ -10,7 +15,7 @@ const REPORT_MS = 60_000;
 
 /**
  * Stores the delivery counts of this process, and once a minute compares those of all replicas with their baselines
- * and reports the result. Every replica does so with the same counts: one of them is enough, and none has to be first.
+ * and reports the result. Every replica reports the same figures, so the replicas need no leader.
  */
 export function startDeliveryReports(options: {
   readonly counter: DeliveryCounter;
@@ -22,22 +27,17 @@ export function startDeliveryReports(options: {
 }): { close(): Promise<void> } {
   const { counter, store, routing, clock, log } = options;
 
-  async function sumsOf({
-    fromMs,
-    untilMs,
-  }: {
-    readonly fromMs: number;
-    readonly untilMs: number;
-  }) {
+  function sumsOf(window: DeliveryWindow) {
+    const { fromMs, untilMs } = WINDOWS[window];
     const nowMs = clock.now();
-    return await store.sumDeliveries(nowMs - fromMs, nowMs - untilMs);
+    return store.sumDeliveries(nowMs - fromMs, nowMs - untilMs);
   }
 
   async function report(): Promise<void> {
     const [last, recent, baseline] = await Promise.all([
-      sumsOf(WINDOWS.last),
-      sumsOf(WINDOWS.recent),
-      sumsOf(WINDOWS.baseline),
+      sumsOf("last"),
+      sumsOf("recent"),
+      sumsOf("baseline"),
     ]);
     const health = deliveryHealth({ last, recent, baseline });
     options.onHealth(health);
