@@ -57,7 +57,7 @@ export type DeliveryHealth = {
   readonly submitsSinceReceipt: number;
 };
 
-export const LOW_RATE = 0.7;
+const LOW_RATE = 0.7;
 const RECENT_MIN = 100;
 const BASELINE_MIN = 200;
 const LAST_MIN = 20;
@@ -65,7 +65,7 @@ const LAST_MIN = 20;
 const RECEIPTS_MIN = 0.2;
 /** Countries of one connector with figures of their own; the others are one. */
 const COUNTRIES_MAX = 20;
-export const OTHER_COUNTRIES = "other";
+const OTHER_COUNTRIES = "other";
 
 const NONE: DeliverySums = { submitted: 0, delivered: 0, undelivered: 0 };
 
@@ -91,12 +91,13 @@ export function deliveryHealth(
 function compare(last: DeliverySums, recent: DeliverySums, baseline: DeliverySums) {
   const rate = rateOf(recent);
   const baselineRate = rateOf(baseline);
-  const isComparable = baseline.submitted >= BASELINE_MIN;
-  const hadReceipts = isComparable && receiptsOf(baseline) / baseline.submitted >= RECEIPTS_MIN;
+  const hasBaseline = baseline.submitted >= BASELINE_MIN;
+  const hadReceipts = hasBaseline && receiptsOf(baseline) / baseline.submitted >= RECEIPTS_MIN;
   const hasStopped = hadReceipts && last.submitted >= LAST_MIN && receiptsOf(last) === 0;
-  const isLow = recent.submitted >= RECENT_MIN && (rate ?? 0) < LOW_RATE * (baselineRate ?? 0);
+  const isComparable = hasBaseline && recent.submitted >= RECENT_MIN;
+  const isLow = (rate ?? 0) < LOW_RATE * (baselineRate ?? 0);
   return {
-    state: stateOf({ isComparable, hasStopped, isLow, hasVolume: recent.submitted >= RECENT_MIN }),
+    state: stateOf({ hasStopped, isComparable, isLow }),
     ...{ recent, rate, baselineRate },
     withoutReceiptHour: recent.submitted - receiptsOf(recent),
     withoutReceiptDay: baseline.submitted - receiptsOf(baseline),
@@ -105,13 +106,12 @@ function compare(last: DeliverySums, recent: DeliverySums, baseline: DeliverySum
 }
 
 function stateOf(facts: {
-  readonly isComparable: boolean;
   readonly hasStopped: boolean;
+  readonly isComparable: boolean;
   readonly isLow: boolean;
-  readonly hasVolume: boolean;
 }): DeliveryState {
   if (facts.hasStopped) return "no_receipts";
-  if (!facts.isComparable || !facts.hasVolume) return "too_few";
+  if (!facts.isComparable) return "too_few";
   return facts.isLow ? "low" : "ok";
 }
 
