@@ -120,8 +120,6 @@ function openSmpp(box: SecretBox | undefined, smpp: SmppSettings, id: string): S
     sourceNpi: smpp.sourceNpi ?? undefined,
     destinationTon: smpp.destinationTon ?? undefined,
     destinationNpi: smpp.destinationNpi ?? undefined,
-    // Documents of release 0.2.0 lack it.
-    optionalParameters: smpp.optionalParameters ?? "auto",
   };
 }
 
