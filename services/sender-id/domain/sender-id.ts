@@ -92,13 +92,15 @@ export function review(
   action: Review,
   reason: string,
   nowMs: number,
-  trafficClass: TrafficClass = senderId.trafficClass,
+  approvedClass: TrafficClass = senderId.trafficClass,
 ): SenderId {
   const { to, from } = REVIEWS[action];
-  // Approving an approved name again may change its class.
-  const isSame = action !== "approve" || trafficClass === senderId.trafficClass;
-  if (senderId.status === to && isSame) return senderId;
-  if (senderId.status === to) return { ...senderId, trafficClass, updatedAtMs: nowMs };
+  const trafficClass = action === "approve" ? approvedClass : senderId.trafficClass;
+  if (senderId.status === to) {
+    // Approving an approved name again may change its class.
+    if (trafficClass === senderId.trafficClass) return senderId;
+    return { ...senderId, trafficClass, updatedAtMs: nowMs };
+  }
   if (!from.includes(senderId.status) || !isLegalMove(MOVES, senderId.status, to)) {
     throw new AppError(
       "invalid_state_transition",
@@ -114,7 +116,7 @@ export function review(
   return {
     ...senderId,
     status: to,
-    trafficClass: action === "approve" ? trafficClass : senderId.trafficClass,
+    trafficClass,
     rejectionReason: action === "reject" ? reason : "",
     updatedAtMs: nowMs,
   };
