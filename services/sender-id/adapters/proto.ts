@@ -2,9 +2,9 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   type SenderIdSchema,
   SenderIdStatus as StatusProto,
-  TrafficClass,
+  TrafficClass as TrafficClassProto,
 } from "../../../proto/gen/sms/v1/sender_id_pb.js";
-import type { SenderId, SenderIdStatus } from "../domain/sender-id.ts";
+import type { SenderId, SenderIdStatus, TrafficClass } from "../domain/sender-id.ts";
 
 const STATUS_TO_PROTO: Readonly<Record<SenderIdStatus, StatusProto>> = {
   pending: StatusProto.PENDING,
@@ -13,17 +13,11 @@ const STATUS_TO_PROTO: Readonly<Record<SenderIdStatus, StatusProto>> = {
   suspended: StatusProto.SUSPENDED,
 };
 
-const CLASS_TO_PROTO: Readonly<Record<SenderId["trafficClass"], TrafficClass>> = {
-  otp: TrafficClass.OTP,
-  transactional: TrafficClass.TRANSACTIONAL,
-  promotional: TrafficClass.PROMOTIONAL,
+const CLASS_TO_PROTO: Readonly<Record<TrafficClass, TrafficClassProto>> = {
+  otp: TrafficClassProto.OTP,
+  transactional: TrafficClassProto.TRANSACTIONAL,
+  promotional: TrafficClassProto.PROMOTIONAL,
 };
-
-/** Reads a class of traffic; undefined when none is given. */
-export function readTrafficClass(wire: TrafficClass): SenderId["trafficClass"] | undefined {
-  const classes = Object.entries(CLASS_TO_PROTO) as [SenderId["trafficClass"], TrafficClass][];
-  return classes.find(([, number]) => number === wire)?.[0];
-}
 
 /** Maps a sender ID to its protobuf message. */
 export function senderIdToProto(senderId: SenderId): MessageInitShape<typeof SenderIdSchema> {

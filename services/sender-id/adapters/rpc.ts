@@ -3,13 +3,14 @@ import {
   SenderIdReview,
   SenderIdService as SenderIdRpc,
   SenderIdStatus as StatusProto,
+  TrafficClass as TrafficClassProto,
 } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { checkCursor, checkItems, checkKnown, pageLimit } from "../../shared/core/limits.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { auditHandler } from "../../shared/rpc/audit-handler.ts";
 import type { SenderIdService } from "../app/sender-ids.ts";
-import type { Review, SenderIdStatus } from "../domain/sender-id.ts";
-import { readTrafficClass, senderIdToProto } from "./proto.ts";
+import type { Review, SenderIdStatus, TrafficClass } from "../domain/sender-id.ts";
+import { senderIdToProto } from "./proto.ts";
 
 const STATUS_FROM_PROTO: Readonly<Partial<Record<StatusProto, SenderIdStatus>>> = {
   [StatusProto.PENDING]: "pending",
@@ -23,6 +24,13 @@ const REVIEW_FROM_PROTO: Readonly<Partial<Record<SenderIdReview, Review>>> = {
   [SenderIdReview.REJECT]: "reject",
   [SenderIdReview.SUSPEND]: "suspend",
   [SenderIdReview.REINSTATE]: "reinstate",
+};
+
+/** `UNSPECIFIED` has no entry: the request gives no class. */
+const CLASS_FROM_PROTO: Readonly<Partial<Record<TrafficClassProto, TrafficClass>>> = {
+  [TrafficClassProto.OTP]: "otp",
+  [TrafficClassProto.TRANSACTIONAL]: "transactional",
+  [TrafficClassProto.PROMOTIONAL]: "promotional",
 };
 
 /** A page's cursor: the lower-case name of its last sender ID. */
@@ -42,7 +50,7 @@ export function senderIdRoutes(service: SenderIdService, audit: AuditLog) {
             request.tenantId,
             request.name,
             request.approve,
-            readTrafficClass(request.trafficClass),
+            CLASS_FROM_PROTO[request.trafficClass],
           ),
         ),
       }),
@@ -73,7 +81,7 @@ export function senderIdRoutes(service: SenderIdService, audit: AuditLog) {
       },
       reviewSenderId: async (request) => {
         const action = checkKnown("review", REVIEW_FROM_PROTO[request.review]);
-        const trafficClass = readTrafficClass(request.trafficClass);
+        const trafficClass = CLASS_FROM_PROTO[request.trafficClass];
         const { tenantId, idOrName, reason } = request;
         return {
           senderId: senderIdToProto(
