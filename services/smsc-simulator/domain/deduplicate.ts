@@ -14,7 +14,7 @@ export const MESSAGE_NAME_TAG = 0x1500;
  * segment number. Otherwise sender, recipient, segment parameters, and all octets of the text with its header, so
  * another reference number makes another message.
  */
-export function submitIdentity(pdu: PduOf<"submit_sm"> | PduOf<"data_sm">): string {
+export function submitIdentity(pdu: Submitted): string {
   const { body, tlvs } = pdu;
   const text = pdu.command === "submit_sm" ? pdu.body.shortMessage : NO_OCTETS;
   const name = tlvs.other?.find(({ tag }) => tag === MESSAGE_NAME_TAG);
@@ -54,6 +54,6 @@ function digest(octets: Buffer): string {
 }
 
 /** Whether a PDU submits one message to one recipient. */
-export function isSubmit(pdu: Pdu): pdu is PduOf<"submit_sm"> | PduOf<"data_sm"> {
+export function isSubmit(pdu: Pdu): pdu is Submitted {
   return pdu.command === "submit_sm" || pdu.command === "data_sm";
 }
