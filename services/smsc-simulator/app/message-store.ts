@@ -10,9 +10,11 @@ interface Stored {
 
 /** The lowest id; its hexadecimal form begins with a letter, so it never reads as a decimal. */
 const FIRST_ID = 0xf0000000000;
+const SPREAD = 0x10000000000;
+/** The id of all submits of a carrier that uses one. */
+export const CONSTANT_ID = FIRST_ID.toString(16);
 /** Long messages whose id is kept for their other parts. */
 const SHARED_MAX = 10_000;
-const SPREAD = 0x10000000000;
 
 /** Creates message ids and keeps the latest `messagesMax` messages for query_sm. */
 export class MessageStore {
@@ -32,12 +34,10 @@ export class MessageStore {
     return (FIRST_ID + this.#next).toString(16);
   }
 
-  /** The id of a submit, as `message_ids` of the behaviour says; `part` names the message and its sender. */
-  idOf(ids: "unique" | "shared_by_parts" | "constant", part: string | undefined): string {
-    if (ids === "constant") return FIRST_ID.toString(16);
-    if (ids === "unique" || part === undefined) return this.nextId();
-    const messageId = this.#shared.get(part) ?? this.nextId();
-    setRecent(this.#shared, part, messageId, SHARED_MAX);
+  /** The id that all parts of a message share; `message` names it and its sender. */
+  sharedId(message: string): string {
+    const messageId = this.#shared.get(message) ?? this.nextId();
+    setRecent(this.#shared, message, messageId, SHARED_MAX);
     return messageId;
   }
 

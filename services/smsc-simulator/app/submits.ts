@@ -7,7 +7,7 @@ import { SlidingRate } from "../domain/sliding-rate.ts";
 import type { Counters } from "./counters.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { actOnFault } from "./fault-actions.ts";
-import type { MessageStore } from "./message-store.ts";
+import { CONSTANT_ID, type MessageStore } from "./message-store.ts";
 import { isReceiptWanted, receiptDelivery } from "./receipt-delivery.ts";
 import type { Peer } from "./sessions.ts";
 import type { Submit, SubmitActions } from "./submit.ts";
@@ -116,8 +116,8 @@ export class Submits implements SubmitActions {
   sendReceipts(submit: Submit, sinceAnswerMs: number): void {
     const { pdu, peer, messageId, plan } = submit;
     const { format, number, parts, delay_ms: delayMs } = this.behaviour.current.receipts;
-    const place = placeOf(pdu);
-    if (parts === "last" && place !== undefined && place.sequence < place.total) return;
+    const place = parts === "last" ? placeOf(pdu) : undefined;
+    if (place !== undefined && place.sequence < place.total) return;
     const submittedAt = new Date();
     const wanted = plan.receipts.filter((receipt) =>
       isReceiptWanted(pdu.body.registeredDelivery, receipt),
@@ -143,11 +143,15 @@ export class Submits implements SubmitActions {
     return peer.open > window || (rate > 0 && this.#admitted.count(nowMs) >= rate);
   }
 
+  /** The id of a submit, as `message_ids` of the behaviour says. */
   #idOf(pdu: Submit["pdu"]): string {
-    const place = placeOf(pdu);
+    const ids = this.behaviour.current.message_ids;
+    if (ids === "constant") return CONSTANT_ID;
+    const place = ids === "shared_by_parts" ? placeOf(pdu) : undefined;
+    if (place === undefined) return this.#messages.nextId();
     const { sourceAddr, destinationAddr } = pdu.body;
-    const part = place && `${sourceAddr}/${destinationAddr}/${place.reference}/${place.total}`;
-    return this.#messages.idOf(this.behaviour.current.message_ids, part);
+    const message = `${sourceAddr}/${destinationAddr}/${place.reference}/${place.total}`;
+    return this.#messages.sharedId(message);
   }
 
   #latencyMs(): number {
