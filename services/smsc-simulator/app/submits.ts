@@ -22,7 +22,7 @@ const REFUSALS = {
 /** The default delay of receipts in the test numbers; `receipts.delay_ms` replaces it. */
 const PLAIN_DELAY_MS = 1000;
 
-/** Answers submits: the limits decide first, then parameters, the test numbers, and the other faults. */
+/** Answers submits: faults of parameters decide first, then the limits, the test numbers, and the other faults. */
 export class Submits implements SubmitActions {
   readonly behaviour: BehaviourSwitch;
   readonly #counters: Counters;
