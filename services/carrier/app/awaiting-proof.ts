@@ -2,9 +2,9 @@
  * Messages whose first part is in doubt and whose other parts were not submitted. A late answer or a receipt may
  * prove the first part within `waitMs`; then the others follow (ADR 115).
  *
- * Messaging has the message as in doubt meanwhile, so its own wait runs. Receipts come to any replica, therefore
- * messaging is asked: the outcome is reported again every two seconds, and the answer says whether a receipt has
- * proved it. When the time is over, or the process stops, the outcome is reported as incomplete, and no part follows.
+ * Messaging has the message as in doubt meanwhile, so its own wait runs. Receipts come to any replica, so this
+ * process asks messaging: it reports the outcome again every two seconds, and the answer says whether a receipt has
+ * proved it. When the time is over, or the process stops, it reports the outcome as incomplete, and no part follows.
  *
  * The journal keeps its entry until then. A process that dies leaves the message to the next one, which continues
  * here (`recovery.ts`): a part without a line in the journal was certainly not written.

@@ -24,7 +24,7 @@ const RECEIPTS_MAX = 20_000;
 /** Seven digits name the country of a number. */
 const PREFIX_LENGTH = 7;
 const PREFIXES_MAX = 5000;
-/** Slots in memory: while the store is away, counts of further places are dropped. */
+/** Slots in memory. While the store is unavailable, the counter drops counts that need a further slot. */
 const SLOTS_MAX = 20_000;
 
 const COUNTS = ["submitted", "delivered", "undelivered"] as const;

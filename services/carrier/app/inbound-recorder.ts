@@ -1,7 +1,8 @@
 /**
- * Records inbound messages. A part is acknowledged to the SMSC when the consent service has stored it, and refused when
- * it cannot, so that the SMSC sends it again. Then the part is confirmed: until then the same part is a repeat. If the
- * confirmation is lost, a message with the same text counts as a repeat for an hour.
+ * Records inbound messages. The link acknowledges a part to the SMSC when the consent service has stored it, and
+ * otherwise refuses it, so that the SMSC sends it again. Then the carrier confirms the part: until then the consent
+ * service takes the same part as a repeat. If the confirmation is lost, a message with the same text counts as a repeat
+ * for an hour.
  */
 import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";

@@ -35,7 +35,7 @@ const TRIES_MIN = 10;
 /** The difference of the refused shares from which refusals are about a class. */
 const DIFFERENCE_MIN = 0.35;
 const LIKELY_NUMBER_WEIGHT = 0.1;
-/** An accept after so many refusals shows that they were about something else than all submits. */
+/** An accept after this many refusals shows that they were not about all submits. */
 const RUN_MIN = 5;
 
 export function createRefusalEvidence(): RefusalEvidence {

@@ -22,7 +22,7 @@ export function savePartialSubmissions(
     if (fresh.length > 0) outcomes.saveSubmissions(fresh);
   };
   const timer = flight.parts.length > 1 ? setInterval(now, SAVE_INTERVAL_MS) : undefined;
-  // A message that waits for a proof keeps no process alive: what it has saved is enough to go on from.
+  // Must not keep the process alive while a message waits for a proof: the saved submissions are enough to continue.
   timer?.unref();
   return { now, end: () => clearInterval(timer) };
 }

@@ -1,7 +1,7 @@
 /**
- * Which statuses are throttling, and whether each is first taken for a limit of the bind or of one number. A connector
- * may add and change them. `outcome.ts` delays the message; `../app/refusal-evidence.ts` decides whether the bind
- * slows down, and `adaptive-rate.ts` how much.
+ * The statuses that mean throttling, and whether each is first taken as a limit of the bind or of one number. A
+ * connector may add statuses and change their scopes. `outcome.ts` delays the message; `../app/refusal-evidence.ts`
+ * decides whether the bind slows down, and `adaptive-rate.ts` how much.
  */
 import { STATUS } from "../../shared/smpp/statuses.ts";
 import type { PartOutcome, ThrottleScope } from "./message.ts";

@@ -141,7 +141,7 @@ async function incrementVersion({ counters }: Collections, session: ClientSessio
   await counters.updateOne({ _id: "table" }, increment, { session, upsert: true });
 }
 
-/** Records what each write of a change replaces: the thing that the change has read before. */
+/** Writes an audit entry for each write of a change; its `before` is the thing that the change has read. */
 function recordChanges(
   change: RoutingChange,
   record: (entry: AuditChange) => Promise<void>,
@@ -180,7 +180,7 @@ function recordChanges(
   };
 }
 
-/** An entry then names only the prices that differ. */
+/** A route with its prices by prefix, so that an audit entry names only those that differ. */
 function pricesByPrefix(route: Route): object {
   const prices = route.prices.map(({ prefix, price }) => [prefix, formatAmount(price)]);
   return { ...route, prices: Object.fromEntries(prices) };
