@@ -4,14 +4,14 @@ import type { HealthStore } from "../app/ports.ts";
 import type { DeliveryHealth } from "../domain/delivery-health.ts";
 import type { BindHealth, ConnectorHealth } from "../domain/health.ts";
 
-type ReportDocument = { _id: string; report: BindHealth; reported_at: Date };
-type DeliveryDocument = { _id: string; report: DeliveryHealth; reported_at: Date };
+type ReportDocument<Report> = { _id: string; report: Report; reported_at: Date };
 type HealthDocument = Omit<ConnectorHealth, "connectorId"> & { _id: string };
 
 /** The MongoDB store of reports (a TTL index removes them after a minute) and connector health. */
 export function createHealthStore(db: Db): HealthStore {
-  const reports: Collection<ReportDocument> = db.collection("bind_health");
-  const deliveryHealth: Collection<DeliveryDocument> = db.collection("delivery_health");
+  const reports: Collection<ReportDocument<BindHealth>> = db.collection("bind_health");
+  const deliveryHealth: Collection<ReportDocument<DeliveryHealth>> =
+    db.collection("delivery_health");
   const connectorHealth: Collection<HealthDocument> = db.collection("connector_health");
   // A lost report is followed by another one a second later, so do not wait for the disk.
   const writeConcern = { w: 1, journal: false } as const;
@@ -19,11 +19,7 @@ export function createHealthStore(db: Db): HealthStore {
   return {
     async saveReports(newest) {
       if (newest.length === 0) return;
-      const writes = newest.map((report) => {
-        const _id = `${report.connectorId}/${report.bind}`;
-        const replacement = { report, reported_at: new Date(report.reportedAtMs) };
-        return { replaceOne: { filter: { _id }, replacement, upsert: true } };
-      });
+      const writes = newest.map((report) => replaceReport(report, report.bind));
       await guardMongo(reports.bulkWrite(writes, { ordered: false, writeConcern }));
     },
     async listReports() {
@@ -38,11 +34,7 @@ export function createHealthStore(db: Db): HealthStore {
     },
     async saveDeliveries(newest) {
       if (newest.length === 0) return;
-      const writes = newest.map((report) => {
-        const _id = `${report.connectorId}/${report.country}`;
-        const replacement = { report, reported_at: new Date(report.reportedAtMs) };
-        return { replaceOne: { filter: { _id }, replacement, upsert: true } };
-      });
+      const writes = newest.map((report) => replaceReport(report, report.country));
       await guardMongo(deliveryHealth.bulkWrite(writes, { ordered: false, writeConcern }));
     },
     async listDeliveries() {
@@ -81,4 +73,11 @@ export function createHealthStore(db: Db): HealthStore {
       await guardMongo(connectorHealth.deleteMany({ _id: { $in: [...connectorIds] } }));
     },
   };
+}
+
+/** Replaces the earlier report of the same part (a bind, a country) of a connector. */
+function replaceReport<Report extends BindHealth | DeliveryHealth>(report: Report, part: string) {
+  const filter = { _id: `${report.connectorId}/${part}` };
+  const replacement = { report, reported_at: new Date(report.reportedAtMs) };
+  return { replaceOne: { filter, replacement, upsert: true } };
 }
