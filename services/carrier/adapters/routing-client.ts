@@ -17,7 +17,7 @@ import type {
 import { createOptionalParameters } from "../domain/optional-parameters.ts";
 import { answerTimeoutMs, bindCount, createLink, type LinkDeps } from "./links/create-link.ts";
 
-/** Binds in one call of `ReportConnectorHealth`. */
+/** Reports in one call of `ReportConnectorHealth`. */
 const REPORTS_MAX = 1000;
 
 export function createRoutingClient(
@@ -30,18 +30,23 @@ export function createRoutingClient(
       return connectors.map((connector) => toConfig(connector, linkDeps));
     },
     async reportHealth(reports) {
-      const health = reports.map(toHealth);
-      for (let at = 0; at < health.length; at += REPORTS_MAX) {
-        await client.reportConnectorHealth({ health: health.slice(at, at + REPORTS_MAX) });
+      for (const health of inCalls(reports.map(toHealth))) {
+        await client.reportConnectorHealth({ health });
       }
     },
     async reportDeliveries(reports) {
-      const deliveries = reports.map(toDelivery);
-      for (let at = 0; at < deliveries.length; at += REPORTS_MAX) {
-        await client.reportConnectorHealth({ deliveries: deliveries.slice(at, at + REPORTS_MAX) });
+      for (const deliveries of inCalls(reports.map(toDelivery))) {
+        await client.reportConnectorHealth({ deliveries });
       }
     },
   };
+}
+
+/** Splits reports into those of each call. */
+function* inCalls<Report>(reports: readonly Report[]) {
+  for (let at = 0; at < reports.length; at += REPORTS_MAX) {
+    yield reports.slice(at, at + REPORTS_MAX);
+  }
 }
 
 function toDelivery({ recent, submitsSinceReceipt: _, ...report }: DeliveryReport) {
