@@ -1,4 +1,3 @@
-import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import {
   MessageSchema,
   MessageSource,
@@ -14,6 +13,7 @@ import { tenantId } from "../calls/tenants.ts";
 import { LONG_CALL } from "../calls/timeouts.ts";
 import type { CommandContext, Commands } from "../cli/command.ts";
 import { enumWord } from "../cli/enum-word.ts";
+import { readMode } from "../cli/mode.ts";
 import { toJson } from "../cli/to-json.ts";
 
 /** Concurrent calls when many messages are cancelled. */
@@ -102,14 +102,11 @@ async function send(context: CommandContext): Promise<number> {
   if (source === MessageSource.CAMPAIGN) {
     throw new AppError("validation_error", "A campaign's messages are sent by its campaign.");
   }
-  const mode = options.optional("mode") ?? "live";
-  if (mode !== "live" && mode !== "test") {
-    throw new AppError("validation_error", "--mode must be live or test.");
-  }
+  const mode = readMode(options);
   const { message } = await clients.messaging.sendMessages({
     tenantId: await tenantId(context),
     source,
-    mode: mode === "test" ? Mode.TEST : Mode.LIVE,
+    mode,
     endpoint: SendEndpoint.SINGLE,
     from: options.required("from"),
     body: options.required("body"),
