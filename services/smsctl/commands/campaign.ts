@@ -8,7 +8,7 @@ import { AppError } from "../../shared/core/errors.ts";
 import { cursorAfter, readUpToLimit } from "../calls/pages.ts";
 import { tenantId } from "../calls/tenants.ts";
 import type { Command, CommandContext, Commands } from "../cli/command.ts";
-import { enumWord } from "../cli/enum-word.ts";
+import { readEnumWord } from "../cli/enum-word.ts";
 import { toJson } from "../cli/to-json.ts";
 
 /** The largest page of campaigns. */
@@ -24,7 +24,9 @@ export const CAMPAIGN_COMMANDS: Commands = {
       const { clients, options, output } = context;
       const wanted = {
         tenantId: await tenantId(context),
-        statuses: options.list("status").map((text) => readStatus(CampaignStatus, text)),
+        statuses: options
+          .list("status")
+          .map((text) => readEnumWord(CampaignStatus, text, "status")),
       };
       const { items, nextCursor } = await readUpToLimit(
         options,
@@ -60,7 +62,9 @@ export const CAMPAIGN_COMMANDS: Commands = {
       const { clients, options, output } = context;
       const wanted = {
         ...(await place(context)),
-        statuses: options.list("status").map((text) => readStatus(RecipientStatus, text)),
+        statuses: options
+          .list("status")
+          .map((text) => readEnumWord(RecipientStatus, text, "status")),
       };
       const { items, nextCursor } = await readUpToLimit(options, 50, async ({ limit, cursor }) => {
         const after = cursor === "" ? {} : { afterIndex: readPlace(cursor) };
@@ -104,13 +108,4 @@ function readPlace(cursor: string): number {
   const place = /^\d{1,9}$/.test(cursor) ? Number(cursor) : undefined;
   if (place !== undefined) return place;
   throw new AppError("validation_error", `--cursor ${cursor} is not the place of a row.`);
-}
-
-function readStatus<T extends number>(
-  values: Readonly<Record<string, string | T>>,
-  text: string,
-): T {
-  const status = enumWord(values, text);
-  if (status !== undefined) return status;
-  throw new AppError("validation_error", `There is no status ${text}.`);
 }

@@ -12,7 +12,7 @@ import { cursorAfter, readUpToLimit } from "../calls/pages.ts";
 import { tenantId } from "../calls/tenants.ts";
 import { LONG_CALL } from "../calls/timeouts.ts";
 import type { CommandContext, Commands } from "../cli/command.ts";
-import { enumWord } from "../cli/enum-word.ts";
+import { readEnumWord } from "../cli/enum-word.ts";
 import { readMode } from "../cli/mode.ts";
 import { toJson } from "../cli/to-json.ts";
 
@@ -40,7 +40,7 @@ export const MESSAGE_COMMANDS: Commands = {
       const { clients, options, output } = context;
       const wanted = {
         tenantId: await tenantId(context),
-        statuses: options.list("status").map(readStatus),
+        statuses: options.list("status").map((text) => readEnumWord(MessageStatus, text, "status")),
         to: readRecipient(options.named("recipient")),
         from: options.named("sender") ?? "",
         clientReference: options.named("reference") ?? "",
@@ -159,13 +159,5 @@ function readRecipient(text: string | undefined): string {
 }
 
 function readSource(text: string): MessageSource {
-  const source = enumWord(MessageSource, text);
-  if (source !== undefined) return source;
-  throw new AppError("validation_error", `There is no source ${text}.`);
-}
-
-function readStatus(text: string): MessageStatus {
-  const status = enumWord(MessageStatus, text);
-  if (status !== undefined) return status;
-  throw new AppError("validation_error", `There is no status ${text}.`);
+  return readEnumWord(MessageSource, text, "source");
 }

@@ -4,10 +4,9 @@ import {
   SenderIdStatus,
   TrafficClass,
 } from "../../../proto/gen/sms/v1/sender_id_pb.js";
-import { AppError } from "../../shared/core/errors.ts";
 import { tenantId } from "../calls/tenants.ts";
 import type { Command, Commands } from "../cli/command.ts";
-import { enumWord } from "../cli/enum-word.ts";
+import { readEnumWord } from "../cli/enum-word.ts";
 import { toJson } from "../cli/to-json.ts";
 
 const REVIEW_OPTIONS: Readonly<Record<string, string>> = {
@@ -33,7 +32,9 @@ export const SENDER_ID_COMMANDS: Commands = {
   list: {
     usage: "sender-id list --tenant T [--status S,…]",
     async run(context) {
-      const statuses = context.options.list("status").map(readStatus);
+      const statuses = context.options
+        .list("status")
+        .map((text) => readEnumWord(SenderIdStatus, text, "status"));
       const tenant = await tenantId(context);
       const found = [];
       let cursor = "";
@@ -59,16 +60,7 @@ export const SENDER_ID_COMMANDS: Commands = {
 
 /** Reads `--class`; without it an existing class stays as it is. */
 function readClass(text: string | undefined): TrafficClass {
-  if (text === undefined) return TrafficClass.UNSPECIFIED;
-  const found = enumWord(TrafficClass, text);
-  if (found !== undefined) return found;
-  throw new AppError("validation_error", `There is no class ${text}.`);
-}
-
-function readStatus(text: string): SenderIdStatus {
-  const status = enumWord(SenderIdStatus, text);
-  if (status !== undefined) return status;
-  throw new AppError("validation_error", `There is no status ${text}.`);
+  return text === undefined ? TrafficClass.UNSPECIFIED : readEnumWord(TrafficClass, text, "class");
 }
 
 function review(verb: string, action: SenderIdReview): Command {

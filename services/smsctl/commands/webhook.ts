@@ -10,7 +10,7 @@ import { tenantId } from "../calls/tenants.ts";
 import { LONG_CALL } from "../calls/timeouts.ts";
 import { uncertainResult } from "../calls/uncertain-result.ts";
 import type { Command, CommandContext, Commands } from "../cli/command.ts";
-import { enumWord } from "../cli/enum-word.ts";
+import { readEnumWord } from "../cli/enum-word.ts";
 import { readMode } from "../cli/mode.ts";
 import { toJson } from "../cli/to-json.ts";
 import { listen } from "./webhook-listen.ts";
@@ -87,7 +87,9 @@ export const WEBHOOK_COMMANDS: Commands = {
       const { clients, options, output } = context;
       const endpoint = {
         ...(await place(context)),
-        statuses: options.list("status").map(readStatus),
+        statuses: options
+          .list("status")
+          .map((text) => readEnumWord(DeliveryStatus, text, "status")),
         createdAfterMs: BigInt(options.instant("from") ?? 0),
         createdBeforeMs: BigInt(options.instant("to") ?? 0),
       };
@@ -156,12 +158,6 @@ function setStatus(verb: string, status: WebhookEndpointStatus): Command {
       return 0;
     },
   };
-}
-
-function readStatus(text: string): DeliveryStatus {
-  const status = enumWord(DeliveryStatus, text);
-  if (status !== undefined) return status;
-  throw new AppError("validation_error", `There is no status ${text}.`);
 }
 
 async function place(context: CommandContext): Promise<{ tenantId: string; endpointId: string }> {
