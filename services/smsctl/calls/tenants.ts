@@ -12,7 +12,7 @@ export async function tenantId({ clients, options }: CommandContext): Promise<st
   return resolveTenant(clients, options.required("tenant"));
 }
 
-/** The same where `--tenant` may be absent: empty then. */
+/** Like `tenantId`, but returns an empty text without `--tenant`. */
 export async function tenantIfGiven({ clients, options }: CommandContext): Promise<string> {
   const given = options.optional("tenant");
   return given === undefined ? "" : resolveTenant(clients, given);

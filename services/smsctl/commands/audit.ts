@@ -2,7 +2,7 @@ import { type AuditRecord, AuditRecordSchema } from "../../../proto/gen/sms/v1/a
 import { AppError } from "../../shared/core/errors.ts";
 import type { Clients } from "../calls/clients.ts";
 import { cursorAfter, readUpToLimit } from "../calls/pages.ts";
-import { resolveTenant } from "../calls/tenants.ts";
+import { tenantIfGiven } from "../calls/tenants.ts";
 import type { Command } from "../cli/command.ts";
 import { type Json, toJson } from "../cli/to-json.ts";
 
@@ -23,10 +23,10 @@ export const AUDIT_COMMAND: Command = {
   usage:
     "audit [--service S,… --tenant T --method M --caller C --from TIME --to TIME " +
     "--limit N --cursor C]",
-  async run({ clients, options, output }) {
-    const named = options.optional("tenant");
+  async run(context) {
+    const { clients, options, output } = context;
     const wanted = {
-      tenantId: named === undefined ? "" : await resolveTenant(clients, named),
+      tenantId: await tenantIfGiven(context),
       method: options.named("method") ?? "",
       caller: options.named("caller") ?? "",
       fromMs: BigInt(options.instant("from") ?? 0),

@@ -1,5 +1,5 @@
 import { toAppError } from "../../shared/rpc/error-status.ts";
-import { resolveTenant } from "../calls/tenants.ts";
+import { tenantIfGiven } from "../calls/tenants.ts";
 import { checkCampaignMessages } from "../check/campaign-messages.ts";
 import { checkCampaigns } from "../check/campaigns.ts";
 import { checkCharges } from "../check/charges.ts";
@@ -24,9 +24,9 @@ const PARTS: readonly (readonly [string, (run: CheckRun) => Promise<CheckReport>
 export const CHECK_COMMAND: Command = {
   usage: "check [--tenant T]",
   endsItself: true,
-  async run({ clients, options, output, signal }) {
-    const named = options.optional("tenant");
-    const tenantId = named === undefined ? "" : await resolveTenant(clients, named);
+  async run(context) {
+    const { clients, output, signal } = context;
+    const tenantId = await tenantIfGiven(context);
     const reports = await withStreamsClosed(signal, (ended) =>
       checkAll({ clients, tenantId, note: output.note, signal: ended }, output),
     );
