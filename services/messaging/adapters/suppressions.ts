@@ -3,7 +3,10 @@
  * While the consent service is unavailable the last table is used for a minute; after that the lookup fails.
  */
 import type { Client } from "@connectrpc/connect";
-import type { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";
+import type {
+  ConsentService,
+  GetSuppressionTableResponse,
+} from "../../../proto/gen/sms/v1/consent_pb.js";
 import type { Clock } from "../../shared/core/clock.ts";
 import { setRecent } from "../../shared/flow/lru.ts";
 import { createRefreshAheadCache } from "../../shared/flow/refresh-ahead-cache.ts";
@@ -32,17 +35,11 @@ export function createSuppressions(client: Client<typeof ConsentService>, clock:
     try {
       const knownVersion = known?.version ?? -1n;
       const answer = await rpcAnswer(client.getSuppressionTable({ tenantId, knownVersion }, CALL));
-      const table =
-        answer.unchanged && known !== undefined
-          ? known.table
-          : answer.isLarge
-            ? "large"
-            : tableOf(answer.numbers);
+      const table = answer.unchanged && known !== undefined ? known.table : readTable(answer);
       setRecent(last, tenantId, { version: answer.version, table, readAtMs }, TENANTS_MAX);
       return table;
     } catch (error) {
-      const ageMs = known === undefined ? Number.POSITIVE_INFINITY : readAtMs - known.readAtMs;
-      if (known === undefined || ageMs > OLD_TABLE_MAX_MS) throw error;
+      if (known === undefined || readAtMs - known.readAtMs > OLD_TABLE_MAX_MS) throw error;
       return known.table;
     }
   }
@@ -70,9 +67,12 @@ export function createSuppressions(client: Client<typeof ConsentService>, clock:
   };
 }
 
-function tableOf(
-  numbers: readonly { readonly number: string; readonly sender: string }[],
-): SuppressionTable {
+/** The table of an answer that is not `unchanged`. */
+function readTable({
+  isLarge,
+  numbers,
+}: Pick<GetSuppressionTableResponse, "isLarge" | "numbers">): SuppressionTable | "large" {
+  if (isLarge) return "large";
   const keys = new Set(numbers.map(({ number, sender }) => `${number}|${sender}`));
   if (keys.size === 0) return EMPTY;
   return { has: (number, sender) => keys.has(`${number}|`) || keys.has(`${number}|${sender}`) };
