@@ -6,10 +6,9 @@
  * costs about twice the messages of the rarest key, however many the others have (ADR 33).
  */
 import type { Collection, Filter } from "mongodb";
-import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import type { ListPage } from "../app/ports.ts";
 import type { MessageDocument } from "./documents.ts";
-import { createPage, PAGE_TIME_MAX_MS } from "./list-page.ts";
+import { createPage, READ_OPTIONS } from "./list-page.ts";
 import { INDEXES } from "./schema.ts";
 
 /** Ids per key and step. A larger step costs more than it saves when the rarest key changes on the way. */
@@ -60,8 +59,6 @@ export async function readIntersection(
     if (read >= KEYS_MAX && (allowsShort || page.room <= size)) return page.result(true, beforeId);
   }
 }
-
-const READ_OPTIONS = { maxTimeMS: PAGE_TIME_MAX_MS, readConcern: SNAPSHOT } as const;
 
 /** The range of ids, ended at an id. */
 function below(

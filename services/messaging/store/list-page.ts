@@ -1,10 +1,11 @@
 import type { FindCursor } from "mongodb";
+import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import type { ListPage } from "../app/ports.ts";
 import type { Message } from "../domain/message.ts";
 import { fromDocument, type MessageDocument } from "./documents.ts";
 
-/** A slower page is aborted, so that it does not slow other requests. */
-export const PAGE_TIME_MAX_MS = 5000;
+/** Options of each read of a page. A slower read is aborted, so that it does not slow other requests. */
+export const READ_OPTIONS = { maxTimeMS: 5000, readConcern: SNAPSHOT } as const;
 
 /**
  * Text per page without its first message, in bytes of UTF-8 at worst. A rejected recipient is stored as given,

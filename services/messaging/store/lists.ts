@@ -3,12 +3,11 @@ import { lowestIdAt } from "../../shared/core/ids.ts";
 import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
 import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
-import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import type { ListFilter, ListPage, MessageLists } from "../app/ports.ts";
 import { MESSAGE_MODES } from "../domain/message.ts";
 import { type MessageDocument, SEARCH } from "./documents.ts";
 import { readIntersection } from "./list-intersection.ts";
-import { createPage, PAGE_TIME_MAX_MS } from "./list-page.ts";
+import { createPage, READ_OPTIONS } from "./list-page.ts";
 import { INDEXES } from "./schema.ts";
 
 export function createMessageLists(db: Db): MessageLists {
@@ -42,10 +41,7 @@ async function readInOrder(
 ): Promise<ListPage> {
   const page = createPage(size);
   const documents = messages
-    .find(search === undefined ? query : { ...query, search }, {
-      maxTimeMS: PAGE_TIME_MAX_MS,
-      readConcern: SNAPSHOT,
-    })
+    .find(search === undefined ? query : { ...query, search }, READ_OPTIONS)
     .sort({ _id: -1 })
     .limit(page.room)
     .batchSize(page.room)
