@@ -163,8 +163,10 @@ export function createMessageStore(
       const inTest = { tenant_id: { $gt: "" }, mode: "test" } as const;
       for (const tenant_id of await guardMongo(messages.distinct("tenant_id", inTest))) {
         const old = {
-          ...{ tenant_id, mode: "test" as const },
-          ...{ source: { $in: [...MESSAGE_SOURCES] }, status: { $in: [...MESSAGE_STATUSES] } },
+          tenant_id,
+          mode: "test" as const,
+          source: { $in: [...MESSAGE_SOURCES] },
+          status: { $in: [...MESSAGE_STATUSES] },
           _id: { $lt: lowestIdAt("message", beforeMs) },
           // A message that was scheduled for later than its retention has not been shown yet.
           completed_at: { $lt: new Date(beforeMs) },
