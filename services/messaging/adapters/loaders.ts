@@ -4,13 +4,12 @@ import {
   type SenderIdResponse,
   type SenderIdService,
   SenderIdStatus,
-  TrafficClass,
 } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import type { Tenant, TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { createDataLoader } from "../../shared/flow/data-loader.ts";
 import { rpcAnswer } from "../../shared/rpc/call.ts";
 import type { TenantFacts, UsableSender } from "../app/ports.ts";
-import type { TrafficClass as Class } from "../domain/traffic-class.ts";
+import { TRAFFIC_CLASS_OF } from "./proto.ts";
 
 /** The deadline of calls to other services. */
 export const CALL = { timeoutMs: 5000 } as const;
@@ -63,20 +62,8 @@ function toFacts(tenant: Tenant): TenantFacts {
   };
 }
 
-const CLASSES: Readonly<Record<TrafficClass, Class>> = {
-  [TrafficClass.UNSPECIFIED]: "transactional",
-  [TrafficClass.OTP]: "otp",
-  [TrafficClass.TRANSACTIONAL]: "transactional",
-  [TrafficClass.PROMOTIONAL]: "promotional",
-};
-
-/** Reads a class of traffic; undefined when none is given. */
-export function readTrafficClass(wire: TrafficClass): Class | undefined {
-  return wire === TrafficClass.UNSPECIFIED ? undefined : CLASSES[wire];
-}
-
 function usableSender(answer: SenderIdResponse | undefined): UsableSender | undefined {
   const senderId = answer?.senderId;
   if (senderId?.status !== SenderIdStatus.APPROVED) return undefined;
-  return { name: senderId.name, trafficClass: CLASSES[senderId.trafficClass] };
+  return { name: senderId.name, trafficClass: TRAFFIC_CLASS_OF[senderId.trafficClass] };
 }

@@ -19,6 +19,7 @@ import {
   type Outcome as WireOutcome,
   type Receipt as WireReceipt,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { TrafficClass } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { KEY_FORM } from "../../shared/core/idempotency-key.ts";
 import { isId } from "../../shared/core/ids.ts";
@@ -30,8 +31,8 @@ import { currentRoute, type Message, type MessageMode } from "../domain/message.
 import type { Outcome } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { SendEndpoint as Endpoint, SendRequest } from "../domain/send-request.ts";
-import { readTrafficClass } from "./loaders.ts";
 import {
+  TRAFFIC_CLASS_OF,
   toWireMessage,
   toWireTime,
   WIRE_ENCODING,
@@ -70,6 +71,11 @@ export function readMode(mode: Mode): MessageMode | undefined {
 /** Reads the endpoint of a key. */
 export function readEndpoint(endpoint: SendEndpoint): Endpoint {
   return checkKnown("endpoint", ENDPOINTS[endpoint]);
+}
+
+/** Reads the traffic class of a request; undefined when it names none. */
+function readTrafficClass(wire: TrafficClass): SendRequest["trafficClass"] {
+  return wire === TrafficClass.UNSPECIFIED ? undefined : TRAFFIC_CLASS_OF[wire];
 }
 
 /** Reads an idempotency key; throws `validation_error` if it is malformed. */
