@@ -1,21 +1,22 @@
 /** `SendMany` and `SendEach`: each send runs as its own call would, and fails alone. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import {
-  type SendEachResponseSchema,
-  SendEndpoint,
-  type SendManyRequest,
-  type SendManyResponseSchema,
-  type SendMessagesRequest,
-  type SendMessagesResponseSchema,
-  type SendResultSchema,
+import type {
+  SendEachResponseSchema,
+  SendManyRequest,
+  SendManyResponseSchema,
+  SendMessagesRequest,
+  SendMessagesResponseSchema,
+  SendResultSchema,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { checkItems, invalidField } from "../../shared/core/limits.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import type { OpenSpan } from "../../shared/io/tracing.ts";
 import { currentCall, runInCall } from "../../shared/rpc/call-context.ts";
 import { inCompletionOrder } from "../app/in-completion-order.ts";
+import { recipientsField } from "../domain/send-request.ts";
 import { toBatchItemError } from "./batch-item-error.ts";
+import { ENDPOINTS } from "./rpc-mapping.ts";
 import { openAcceptSpan } from "./tracing.ts";
 
 type Send = (
@@ -47,12 +48,10 @@ export function checkResponseSize(requests: readonly SendMessagesRequest[]): voi
   }
 }
 
-const OWN_BODIES: ReadonlySet<SendEndpoint> = new Set([SendEndpoint.BATCH, SendEndpoint.CAMPAIGN]);
-
 /** The field at fault: of a single request, the list that its caller sent. */
 function listField([only, ...others]: readonly SendMessagesRequest[]): string {
   if (only === undefined || others.length > 0) return "requests";
-  return OWN_BODIES.has(only.endpoint) ? "messages" : "to";
+  return recipientsField(ENDPOINTS[only.endpoint] ?? "single");
 }
 
 /** `SendMany` and `SendEach`, on top of `SendMessages`. */

@@ -41,7 +41,8 @@ import {
   WIRE_STATUS,
 } from "./proto.ts";
 
-const ENDPOINTS: Readonly<Partial<Record<SendEndpoint, Endpoint>>> = {
+/** Our endpoint of each one in the protocol. */
+export const ENDPOINTS: Readonly<Partial<Record<SendEndpoint, Endpoint>>> = {
   [SendEndpoint.SINGLE]: "single",
   [SendEndpoint.BULK]: "bulk",
   [SendEndpoint.BATCH]: "batch",

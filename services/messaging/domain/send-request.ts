@@ -114,8 +114,13 @@ export function validationError(fields: readonly FieldError[]): AppError {
 export function checkRecipientCount(request: SendRequest, bulkMax: number): void {
   const max = request.endpoint === "bulk" && bulkMax > 0 ? bulkMax : BULK_DEFAULT;
   if (request.recipients.length <= max) return;
-  const field = hasOwnBodies(request.endpoint) ? "messages" : "to";
+  const field = recipientsField(request.endpoint);
   throw validationError([{ field, code: "too_many", message: `At most ${max} recipients.` }]);
+}
+
+/** The field of a request that lists its recipients. */
+export function recipientsField(endpoint: SendEndpoint): "messages" | "to" {
+  return hasOwnBodies(endpoint) ? "messages" : "to";
 }
 
 /** The path of a recipient's field in the request (`docs/contract.md#errors`). */
@@ -130,7 +135,7 @@ function checkRecipients(request: SendRequest, add: Add): void {
   const { endpoint, recipients } = request;
   const count = recipients.length;
   if (count === 0) {
-    add(hasOwnBodies(endpoint) ? "messages" : "to", "too_few", "At least one recipient is needed.");
+    add(recipientsField(endpoint), "too_few", "At least one recipient is needed.");
   } else if (endpoint === "single" && count > 1) {
     add("to", "too_many", "A single send has one recipient.");
   }
