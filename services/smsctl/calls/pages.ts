@@ -12,6 +12,23 @@ export function cursorAfter(items: readonly { readonly id: string }[], hasMore: 
   return hasMore ? (items.at(-1)?.id ?? "") : "";
 }
 
+/** A page of a list. */
+type Page<T> = { readonly items: readonly T[]; readonly nextCursor: string };
+
+/** Merges a page of each of several lists. Every list is ordered by id, so one cursor fits all. */
+export function mergePages<T extends { readonly id: string }>(
+  pages: readonly Page<T>[],
+  { limit, newestFirst = false }: { readonly limit: number; readonly newestFirst?: boolean },
+): Page<T> {
+  const order = newestFirst ? -1 : 1;
+  const found = pages
+    .flatMap(({ items }) => items)
+    .sort((one, other) => (one.id < other.id ? -order : order));
+  const items = found.slice(0, limit);
+  const hasMore = found.length > limit || pages.some(({ nextCursor }) => nextCursor !== "");
+  return { items, nextCursor: cursorAfter(items, hasMore) };
+}
+
 /**
  * Reads pages from `--cursor` until it has `--limit` items. Returns them with the next cursor, "" at the
  * end of the list.
@@ -19,7 +36,7 @@ export function cursorAfter(items: readonly { readonly id: string }[], hasMore: 
 export async function readUpToLimit<T>(
   options: Options,
   limitDefault: number,
-  readPage: (wish: PageRequest) => Promise<{ items: readonly T[]; nextCursor: string }>,
+  readPage: (wish: PageRequest) => Promise<Page<T>>,
   pageMax = PAGE_MAX,
 ): Promise<{ items: T[]; nextCursor: string }> {
   const limit = options.whole("limit") ?? limitDefault;

@@ -1,7 +1,7 @@
 import { type AuditRecord, AuditRecordSchema } from "../../../proto/gen/sms/v1/audit_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import type { Clients } from "../calls/clients.ts";
-import { cursorAfter, readUpToLimit } from "../calls/pages.ts";
+import { mergePages, readUpToLimit } from "../calls/pages.ts";
 import { tenantIfGiven } from "../calls/tenants.ts";
 import type { Command } from "../cli/command.ts";
 import { type Json, toJson } from "../cli/to-json.ts";
@@ -38,11 +38,10 @@ export const AUDIT_COMMAND: Command = {
       const pages = await Promise.all(
         trails.map((trail) => clients[trail].listAuditRecords({ ...wanted, ...wish })),
       );
-      // Each trail is ordered by id, so one cursor fits all.
-      const found = pages.flatMap(({ records }) => records).sort(byIdDescending);
-      const shown = found.slice(0, wish.limit);
-      const hasMore = found.length > shown.length || pages.some((page) => page.nextCursor !== "");
-      return { items: shown, nextCursor: cursorAfter(shown, hasMore) };
+      return mergePages(
+        pages.map(({ records, nextCursor }) => ({ items: records, nextCursor })),
+        { limit: wish.limit, newestFirst: true },
+      );
     });
     output.result(items.map(shownRecord));
     if (nextCursor !== "") output.more(`older ones: --cursor ${nextCursor}`);
@@ -50,16 +49,12 @@ export const AUDIT_COMMAND: Command = {
   },
 };
 
-/** A full method name belongs to one service; the others have no entry of it. */
+/** The client of the service with this name; throws `validation_error` for a service without a trail. */
 function readService(name: string): (typeof TRAILS)[keyof typeof TRAILS] {
   const trail = Object.hasOwn(TRAILS, name) ? TRAILS[name as keyof typeof TRAILS] : undefined;
   if (trail !== undefined) return trail;
   const known = Object.keys(TRAILS).join(", ");
   throw new AppError("validation_error", `There is no service ${name}; there are: ${known}.`);
-}
-
-function byIdDescending(one: AuditRecord, other: AuditRecord): number {
-  return one.id < other.id ? 1 : -1;
 }
 
 /** The changed fields as values, not as texts of JSON. */

@@ -1,6 +1,6 @@
 import { DeadLetterSchema } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
-import { cursorAfter, readUpToLimit } from "../calls/pages.ts";
+import { mergePages, readUpToLimit } from "../calls/pages.ts";
 import { LONG_CALL } from "../calls/timeouts.ts";
 import type { Commands } from "../cli/command.ts";
 import { toJson } from "../cli/to-json.ts";
@@ -16,12 +16,10 @@ export const DEAD_COMMANDS: Commands = {
           clients.wallets.listDeadLetters(wish),
           clients.campaigns.listDeadLetters(wish),
         ]);
-        // Every list is ordered by id, so one cursor fits all.
-        const letters = pages.flatMap(({ deadLetters }) => deadLetters).sort(byId);
-        const shown = letters.slice(0, wish.limit);
-        const hasMore =
-          letters.length > shown.length || pages.some((page) => page.nextCursor !== "");
-        return { items: shown, nextCursor: cursorAfter(shown, hasMore) };
+        return mergePages(
+          pages.map(({ deadLetters, nextCursor }) => ({ items: deadLetters, nextCursor })),
+          { limit: wish.limit },
+        );
       });
       output.result(items.map((letter) => toJson(DeadLetterSchema, letter)));
       if (nextCursor !== "") output.more(`more: --cursor ${nextCursor}`);
@@ -46,7 +44,3 @@ export const DEAD_COMMANDS: Commands = {
     },
   },
 };
-
-function byId(one: { readonly id: string }, other: { readonly id: string }): number {
-  return one.id < other.id ? -1 : 1;
-}
