@@ -115,16 +115,14 @@ export function createCarrierReports(options: {
           ),
         ),
       );
-      const idsOf = (isWanted: (at: number) => boolean) =>
-        outcomes.flatMap(({ messageId }, at) => (isWanted(at) ? [messageId] : []));
-      return {
-        stale: idsOf((at) => decisions[at]?.isStale !== false),
-        proven: idsOf((at) => {
-          const [decision, outcome] = [decisions[at], outcomes[at]];
-          if (decision === undefined || outcome === undefined || decision.isStale) return false;
-          return isProven(outcome, decision.message);
-        }),
-      };
+      const stale: string[] = [];
+      const proven: string[] = [];
+      for (const [at, outcome] of outcomes.entries()) {
+        const decision = decisions[at];
+        if (decision === undefined || decision.isStale) stale.push(outcome.messageId);
+        else if (isProven(outcome, decision.message)) proven.push(outcome.messageId);
+      }
+      return { stale, proven };
     },
     async recordReceipts(receipts) {
       const decisions = await Promise.all(
