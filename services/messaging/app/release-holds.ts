@@ -33,10 +33,10 @@ export function createHoldReleaser(parts: {
 }): HoldReleaser {
   const { services, sends, clock, log } = parts;
   const closing = new AbortController();
-  const queue = createBatcher<Hold, undefined>({
+  const queue = createBatcher<Hold, void>({
     name: "holds to release",
     ...QUEUE,
-    flush: async (holds) => Promise.all(holds.map(releaseWithRetries)),
+    flush: (holds) => Promise.all(holds.map(releaseWithRetries)),
   });
 
   async function releaseNow({ tenantId, reservationId }: Hold): Promise<void> {
@@ -49,10 +49,9 @@ export function createHoldReleaser(parts: {
     log.warn({ error, reservationId }, "a hold is left to the wallet's sweep");
   }
 
-  async function releaseWithRetries(hold: Hold): Promise<undefined> {
+  async function releaseWithRetries(hold: Hold): Promise<void> {
     if (closing.signal.aborted) throw new Error("the process ends");
     await retry(() => releaseNow(hold), { ...RETRY, signal: closing.signal });
-    return undefined;
   }
 
   return {
