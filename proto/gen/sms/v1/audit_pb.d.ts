@@ -32,7 +32,7 @@ export declare type AuditRecord = Message<"sms.v1.AuditRecord"> & {
   createdAtMs: bigint;
 
   /**
-   * The full name of the method that was called, for example "sms.v1.TenantService/UpdateTenant".
+   * The full name of the called method, for example "sms.v1.TenantService/UpdateTenant".
    *
    * @generated from field: string method = 3;
    */
@@ -53,22 +53,23 @@ export declare type AuditRecord = Message<"sms.v1.AuditRecord"> & {
   actor?: Actor | undefined;
 
   /**
-   * The tenant that owns the subject; empty for what belongs to the operator.
+   * The tenant that owns the subject; empty when it belongs to the operator.
    *
    * @generated from field: string tenant_id = 6;
    */
   tenantId: string;
 
   /**
-   * The id of what changed.
+   * The id of the changed object.
    *
    * @generated from field: string subject = 7;
    */
   subject: string;
 
   /**
-   * The changed fields before and after, as JSON objects; all fields of what was created or removed. Empty for what
-   * did not exist, or exists no longer. Never a secret, and at most 32 KiB: a longer one has the member "truncated".
+   * JSON objects with the changed fields, before and after the change. A creation has all fields in `after` and an
+   * empty `before`; a removal has all fields in `before` and an empty `after`. Neither text holds a secret. A text
+   * longer than 32 KiB becomes an object whose member "truncated" has its beginning.
    *
    * @generated from field: string before = 8;
    */
@@ -96,7 +97,7 @@ export declare const AuditRecordSchema: GenMessage<AuditRecord>;
  */
 export declare type ListAuditRecordsRequest = Message<"sms.v1.ListAuditRecordsRequest"> & {
   /**
-   * Empty means any, in each of the three.
+   * Empty means any, in this field and the next two.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -136,7 +137,7 @@ export declare type ListAuditRecordsRequest = Message<"sms.v1.ListAuditRecordsRe
   limit: number;
 
   /**
-   * The last id of the page before; it is valid in every service. Empty for the first page.
+   * The last id of the page before; every service accepts it. Empty for the first page.
    *
    * @generated from field: string cursor = 7;
    */

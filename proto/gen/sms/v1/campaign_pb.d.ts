@@ -16,7 +16,7 @@ import type { ListAuditRecordsRequestSchema, ListAuditRecordsResponseSchema } fr
 export declare const file_sms_v1_campaign: GenFile;
 
 /**
- * Each row counts once, by the present status of its message.
+ * Counts each row once, by the current status of its message.
  *
  * @generated from message sms.v1.CampaignProgress
  */
@@ -123,7 +123,7 @@ export declare type CampaignContent = Message<"sms.v1.CampaignContent"> & {
   sendAtMs: bigint;
 
   /**
-   * Messages per second that are queued at most; 0 means as fast as the carriers take them.
+   * The most messages to queue in a second; 0 means as fast as the carriers take them.
    *
    * @generated from field: int32 rate_per_second = 5;
    */
@@ -320,7 +320,7 @@ export declare type UpdateCampaignRequest = Message<"sms.v1.UpdateCampaignReques
   content?: CampaignContent | undefined;
 
   /**
-   * The members of the content that change, by their names here, for example "send_at_ms"; empty means all.
+   * The fields of CampaignContent to change, for example "send_at_ms"; empty means all.
    *
    * @generated from field: repeated string fields = 5;
    */
@@ -469,7 +469,7 @@ export declare const ListCampaignsResponseSchema: GenMessage<ListCampaignsRespon
  */
 export declare type RecipientRow = Message<"sms.v1.RecipientRow"> & {
   /**
-   * As written, in any form that a send takes.
+   * In any form that a send accepts.
    *
    * @generated from field: string to = 1;
    */
@@ -521,8 +521,8 @@ export declare type AddRecipientsRequest = Message<"sms.v1.AddRecipientsRequest"
   rows: RecipientRow[];
 
   /**
-   * A whole file: UTF-8 with or without a byte order mark, RFC 4180 quoting, with a header row that names `to`; comma,
-   * semicolon or tab, told from the header. Columns but `to` and `client_reference` are variables.
+   * A whole file: UTF-8 with or without a byte order mark, RFC 4180 quoting, and a header row that names `to`. The
+   * header shows the separator: comma, semicolon or tab. Columns other than `to` and `client_reference` are variables.
    *
    * @generated from field: bytes csv = 5;
    */
@@ -550,7 +550,7 @@ export declare const AddRecipientsRequestSchema: GenMessage<AddRecipientsRequest
  */
 export declare type RecipientFault = Message<"sms.v1.RecipientFault"> & {
   /**
-   * Of a file the line, where the header is 1; of a list the index of the row, from 0.
+   * In a file the line number, where the header is line 1; in a list the index of the row, from 0.
    *
    * @generated from field: int32 line = 1;
    */
@@ -648,7 +648,7 @@ export declare type CampaignRecipient = Message<"sms.v1.CampaignRecipient"> & {
   status: RecipientStatus;
 
   /**
-   * Empty while it waits, and when it was rejected.
+   * Empty for a waiting or rejected row.
    *
    * @generated from field: string message_id = 6;
    */
@@ -824,14 +824,14 @@ export declare const CountryEstimateSchema: GenMessage<CountryEstimate>;
  */
 export declare type EstimateCampaignResponse = Message<"sms.v1.EstimateCampaignResponse"> & {
   /**
-   * Those that would be sent.
+   * The number of recipients that would get a message.
    *
    * @generated from field: int64 recipients = 1;
    */
   recipients: bigint;
 
   /**
-   * By code.
+   * The number of rejected recipients by error code.
    *
    * @generated from field: map<string, int64> rejected = 2;
    */
@@ -843,7 +843,7 @@ export declare type EstimateCampaignResponse = Message<"sms.v1.EstimateCampaignR
   segments: bigint;
 
   /**
-   * The most that it can cost.
+   * The most that the campaign can cost.
    *
    * @generated from field: int64 amount = 4;
    */
@@ -1201,14 +1201,14 @@ export declare const FindRecipientsRequestSchema: GenMessage<FindRecipientsReque
  */
 export declare type FindRecipientsResponse = Message<"sms.v1.FindRecipientsResponse"> & {
   /**
-   * In no order; a number without a row is missing.
+   * In no order, without the numbers that have no row.
    *
    * @generated from field: repeated sms.v1.CampaignRecipient recipients = 1;
    */
   recipients: CampaignRecipient[];
 
   /**
-   * The campaign ended so long ago that its rows may be removed.
+   * The campaign ended more than CAMPAIGN_KEEP_ROWS_MS ago: the service may have removed its rows.
    *
    * @generated from field: bool rows_expired = 2;
    */
@@ -1346,13 +1346,13 @@ export enum RecipientStatus {
 export declare const RecipientStatusSchema: GenEnum<RecipientStatus>;
 
 /**
- * What is done with a recipient whose quiet hours would delay the message.
+ * Whether to hold or reject a message that falls into its recipient's quiet hours.
  *
  * @generated from enum sms.v1.QuietHoursPolicy
  */
 export enum QuietHoursPolicy {
   /**
-   * The tenant's own.
+   * The tenant's policy.
    *
    * @generated from enum value: QUIET_HOURS_POLICY_UNSPECIFIED = 0;
    */
@@ -1379,7 +1379,8 @@ export declare const QuietHoursPolicySchema: GenEnum<QuietHoursPolicy>;
  */
 export declare const CampaignService: GenService<{
   /**
-   * A draft. FAILED_PRECONDITION idempotency_key_reused; INVALID_ARGUMENT for wrong fields, or too many open campaigns.
+   * Creates a draft. FAILED_PRECONDITION idempotency_key_reused; INVALID_ARGUMENT for wrong fields, or too many open
+   * campaigns.
    *
    * @generated from rpc sms.v1.CampaignService.CreateCampaign
    */
@@ -1428,8 +1429,8 @@ export declare const CampaignService: GenService<{
     output: typeof ListCampaignsResponseSchema;
   },
   /**
-   * Adds rows to a draft, in the order given; of one number the first row counts. Not atomic: after an error a part is
-   * added, and a repeat counts it as duplicates.
+   * Adds rows to a draft in the given order, and only the first row of each number. Not atomic: after an error some
+   * rows may be added; a repeat counts them as duplicates.
    *
    * @generated from rpc sms.v1.CampaignService.AddRecipients
    */
@@ -1439,7 +1440,7 @@ export declare const CampaignService: GenService<{
     output: typeof AddRecipientsResponseSchema;
   },
   /**
-   * In the order of their addition.
+   * In the order in which they were added.
    *
    * @generated from rpc sms.v1.CampaignService.ListRecipients
    */
@@ -1459,7 +1460,7 @@ export declare const CampaignService: GenService<{
     output: typeof CampaignResponseSchema;
   },
   /**
-   * What the campaign would cost now, at most. UNAVAILABLE when it takes longer than the caller's deadline.
+   * Returns the most that the campaign would cost now. UNAVAILABLE when it takes longer than the caller's deadline.
    *
    * @generated from rpc sms.v1.CampaignService.EstimateCampaign
    */
@@ -1469,7 +1470,7 @@ export declare const CampaignService: GenService<{
     output: typeof EstimateCampaignResponseSchema;
   },
   /**
-   * The expanded bodies of the first rows.
+   * Returns the expanded bodies of the first rows.
    *
    * @generated from rpc sms.v1.CampaignService.PreviewCampaign
    */
@@ -1490,7 +1491,7 @@ export declare const CampaignService: GenService<{
   },
   /**
    * Freezes rows and content, and runs or schedules the campaign. FAILED_PRECONDITION insufficient_balance when the
-   * estimate is not covered; invalid_state_transition. A running or scheduled campaign is answered as it is.
+   * balance does not cover the estimate; invalid_state_transition. Returns a running or scheduled campaign unchanged.
    *
    * @generated from rpc sms.v1.CampaignService.StartCampaign
    */
@@ -1500,8 +1501,8 @@ export declare const CampaignService: GenService<{
     output: typeof CampaignResponseSchema;
   },
   /**
-   * After the answer nothing new is queued. Queued messages are cancelled, and their rows are fed again after the
-   * campaign is resumed.
+   * Cancels queued messages, and queues no others after the response. ResumeCampaign feeds the rows of the cancelled
+   * messages again.
    *
    * @generated from rpc sms.v1.CampaignService.PauseCampaign
    */
@@ -1519,7 +1520,7 @@ export declare const CampaignService: GenService<{
     output: typeof CampaignResponseSchema;
   },
   /**
-   * Ends the campaign: queued messages are cancelled, and their holds return within about a minute.
+   * Ends the campaign: cancels queued messages, and releases their holds within about a minute.
    *
    * @generated from rpc sms.v1.CampaignService.CancelOpenCampaign
    */
@@ -1539,7 +1540,7 @@ export declare const CampaignService: GenService<{
     output: typeof CheckCampaignsResponseSchema;
   },
   /**
-   * For operators: the rows of some numbers, to compare messages with them.
+   * For operators: returns the rows of these numbers, to compare messages with them.
    *
    * @generated from rpc sms.v1.CampaignService.FindRecipients
    */
@@ -1549,7 +1550,7 @@ export declare const CampaignService: GenService<{
     output: typeof FindRecipientsResponseSchema;
   },
   /**
-   * Dead letters of message events, oldest first: they cannot be read, or the database refused them at each attempt.
+   * Message events that the service could not read, or that the database refused at each attempt; oldest first.
    * limit: 0 means 50, more than 1,000 means 1,000.
    *
    * @generated from rpc sms.v1.CampaignService.ListDeadLetters
@@ -1560,7 +1561,7 @@ export declare const CampaignService: GenService<{
     output: typeof ListDeadLettersResponseSchema;
   },
   /**
-   * Follows them again; those that still cannot be followed stay.
+   * Processes dead letters again; those that fail again stay.
    *
    * @generated from rpc sms.v1.CampaignService.ReplayDeadLetters
    */

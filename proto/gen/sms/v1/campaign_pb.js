@@ -286,7 +286,7 @@ export const QuietHoursPolicySchema = /*@__PURE__*/
   enumDesc(file_sms_v1_campaign, 2);
 
 /**
- * What is done with a recipient whose quiet hours would delay the message.
+ * Whether to hold or reject a message that falls into its recipient's quiet hours.
  *
  * @generated from enum sms.v1.QuietHoursPolicy
  */

@@ -47,7 +47,7 @@ export declare type InboundNumber = Message<"sms.v1.InboundNumber"> & {
   keyword: string;
 
   /**
-   * The sender ID that an opt-out by this number blocks; empty blocks all of the tenant's.
+   * The sender ID that an opt-out sent to this number blocks; empty blocks every sender ID of the tenant.
    *
    * @generated from field: string sender = 5;
    */
@@ -84,7 +84,7 @@ export declare type InboundMessage = Message<"sms.v1.InboundMessage"> & {
   tenantId: string;
 
   /**
-   * E.164 where it can be read as a number, else as the carrier gave it.
+   * E.164 when the service can read it as a number, else as the carrier gave it.
    *
    * @generated from field: string from = 3;
    */
@@ -172,7 +172,7 @@ export declare type Suppression = Message<"sms.v1.Suppression"> & {
   source: string;
 
   /**
-   * The customer's own words, or the text of the handset.
+   * The customer's text, or the text of the inbound message.
    *
    * @generated from field: string reason = 5;
    */
@@ -222,7 +222,7 @@ export declare type InboundPart = Message<"sms.v1.InboundPart"> & {
   encoding: Encoding;
 
   /**
-   * Of a message in one part both are 1, and reference is 0.
+   * A message of one part has reference 0, total 1 and sequence 1.
    *
    * @generated from field: int32 reference = 6;
    */
@@ -275,7 +275,7 @@ export declare const RecordInboundRequestSchema: GenMessage<RecordInboundRequest
  */
 export declare type RecordInboundResponse = Message<"sms.v1.RecordInboundResponse"> & {
   /**
-   * One of each part: what ConfirmInbound takes.
+   * One for each part, to pass to ConfirmInbound.
    *
    * @generated from field: repeated string tickets = 1;
    */
@@ -326,7 +326,7 @@ export declare type GetSuppressionTableRequest = Message<"sms.v1.GetSuppressionT
   tenantId: string;
 
   /**
-   * 0 for none.
+   * The version of the table that the caller has; -1 for none. 0 is the version before the first opt-out.
    *
    * @generated from field: int64 known_version = 2;
    */
@@ -571,7 +571,7 @@ export declare type ListSuppressionsRequest = Message<"sms.v1.ListSuppressionsRe
   limit: number;
 
   /**
-   * The number and the sender of the last one of the page before.
+   * `next` of the page before; empty for the first page.
    *
    * @generated from field: string after = 4;
    */
@@ -610,7 +610,7 @@ export declare const ListSuppressionsResponseSchema: GenMessage<ListSuppressions
  */
 export declare type NewSuppression = Message<"sms.v1.NewSuppression"> & {
   /**
-   * As written, in any form that a send takes.
+   * In any form that a send accepts.
    *
    * @generated from field: string number = 1;
    */
@@ -650,7 +650,7 @@ export declare type AddSuppressionsRequest = Message<"sms.v1.AddSuppressionsRequ
   suppressions: NewSuppression[];
 
   /**
-   * A file as of a campaign's recipients, with the columns `number`, `sender` and `reason`.
+   * A file in the format of AddRecipientsRequest.csv, with the columns `number`, `sender` and `reason`.
    *
    * @generated from field: bytes csv = 3;
    */
@@ -675,7 +675,7 @@ export declare const AddSuppressionsRequestSchema: GenMessage<AddSuppressionsReq
  */
 export declare type SuppressionFault = Message<"sms.v1.SuppressionFault"> & {
   /**
-   * Of a file the line, where the header is 1; of a list the index.
+   * In a file the line number, where the header is line 1; in a list the index, from 0.
    *
    * @generated from field: int32 line = 1;
    */
@@ -908,7 +908,7 @@ export declare type Keywords = Message<"sms.v1.Keywords"> & {
   help: string[];
 
   /**
-   * Sent back to the handset, once for a number in 24 hours; empty sends nothing.
+   * Texts of replies; empty sends none. The tenant sends a number at most one reply in 24 hours.
    *
    * @generated from field: string opt_out_reply = 4;
    */
@@ -987,7 +987,7 @@ export declare type KeywordsResponse = Message<"sms.v1.KeywordsResponse"> & {
 export declare const KeywordsResponseSchema: GenMessage<KeywordsResponse>;
 
 /**
- * What a handset asked for.
+ * The request that an inbound message makes by its keyword.
  *
  * @generated from enum sms.v1.InboundAction
  */
@@ -1023,7 +1023,8 @@ export declare const InboundActionSchema: GenEnum<InboundAction>;
  */
 export declare const ConsentService: GenService<{
   /**
-   * For carriers: stores parts, and returns when they are durable. The same part is a repeat until it is confirmed.
+   * For carriers: stores parts, and returns when they are durable. The same part is a repeat until ConfirmInbound
+   * confirms it.
    *
    * @generated from rpc sms.v1.ConsentService.RecordInbound
    */
@@ -1033,7 +1034,8 @@ export declare const ConsentService: GenService<{
     output: typeof RecordInboundResponseSchema;
   },
   /**
-   * For carriers: these parts are acknowledged to the SMSC. The same text afterwards is a new message.
+   * For carriers: confirms parts that the carrier has acknowledged to the SMSC. The same text after that is a new
+   * message.
    *
    * @generated from rpc sms.v1.ConsentService.ConfirmInbound
    */
@@ -1043,7 +1045,7 @@ export declare const ConsentService: GenService<{
     output: typeof ConfirmInboundResponseSchema;
   },
   /**
-   * For messaging: every suppression of a tenant, for a snapshot. Unchanged when the version is the known one.
+   * For messaging: returns every suppression of a tenant, for its cache, or `unchanged` for the known version.
    *
    * @generated from rpc sms.v1.ConsentService.GetSuppressionTable
    */
@@ -1053,7 +1055,7 @@ export declare const ConsentService: GenService<{
     output: typeof GetSuppressionTableResponseSchema;
   },
   /**
-   * For messaging, where the table is too large: which of these numbers are suppressed. At most 1,000.
+   * For messaging, when the table is too large: returns the suppressed ones of at most 1,000 numbers.
    *
    * @generated from rpc sms.v1.ConsentService.CheckSuppressions
    */
@@ -1083,7 +1085,7 @@ export declare const ConsentService: GenService<{
     output: typeof GetInboundMessageResponseSchema;
   },
   /**
-   * By number and sender.
+   * Ordered by number and sender.
    *
    * @generated from rpc sms.v1.ConsentService.ListSuppressions
    */
@@ -1093,7 +1095,7 @@ export declare const ConsentService: GenService<{
     output: typeof ListSuppressionsResponseSchema;
   },
   /**
-   * Adds numbers, or replaces the reason of those that are there.
+   * Adds numbers, and replaces the reason of existing ones.
    *
    * @generated from rpc sms.v1.ConsentService.AddSuppressions
    */
@@ -1103,7 +1105,7 @@ export declare const ConsentService: GenService<{
     output: typeof AddSuppressionsResponseSchema;
   },
   /**
-   * NOT_FOUND when there is none of this number and sender.
+   * NOT_FOUND: no suppression has this number and sender.
    *
    * @generated from rpc sms.v1.ConsentService.RemoveSuppression
    */
@@ -1141,7 +1143,7 @@ export declare const ConsentService: GenService<{
     output: typeof RemoveInboundNumberResponseSchema;
   },
   /**
-   * For operators: a tenant's own words, in addition to the common ones, and its replies. Replaces all.
+   * For operators: replaces all of a tenant's own keywords, which add to the common ones, and all of its replies.
    *
    * @generated from rpc sms.v1.ConsentService.SetKeywords
    */

@@ -266,7 +266,7 @@ export const InboundActionSchema = /*@__PURE__*/
   enumDesc(file_sms_v1_consent, 0);
 
 /**
- * What a handset asked for.
+ * The request that an inbound message makes by its keyword.
  *
  * @generated from enum sms.v1.InboundAction
  */

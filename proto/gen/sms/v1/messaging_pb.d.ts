@@ -357,7 +357,7 @@ export declare type SendMessagesRequest = Message$1<"sms.v1.SendMessagesRequest"
   isConsentReply: boolean;
 
   /**
-   * Only for EstimateSend: its response has entries of rejected recipients alone.
+   * Only for EstimateSend: returns entries only for rejected recipients.
    *
    * @generated from field: bool rejected_entries_only = 17;
    */
@@ -881,8 +881,8 @@ export declare type ListMessagesRequest = Message$1<"sms.v1.ListMessagesRequest"
   settled: boolean;
 
   /**
-   * A page may be short or empty although more follow, when its filters together match few of very many messages;
-   * next_before_id then continues. Without it such a list takes longer.
+   * Allows a page to be short or empty although more follow, when the filters together match few of very many messages;
+   * continue with next_before_id. Without it such a list takes longer.
    *
    * @generated from field: bool allows_short_pages = 14;
    */
@@ -2238,7 +2238,7 @@ export declare const MessagingService: GenService<{
     output: typeof SendEachResponseSchema;
   },
   /**
-   * What SendMessages would answer, without a key: every recipient is checked and priced, nothing is held or stored.
+   * Returns what SendMessages would return without a key: checks and prices every recipient, holds and stores nothing.
    * Entries have no ids. A recipient that fails is REJECTED, also when none passes.
    *
    * @generated from rpc sms.v1.MessagingService.EstimateSend

@@ -160,8 +160,8 @@ export declare type SmppSettings = Message<"sms.v1.SmppSettings"> & {
   optionalParameters: string;
 
   /**
-   * Throttling statuses, such as "0x58", and what they are about at first sight: "bind" or "number". Absent ones:
-   * 0x58 "bind", 0x14 "number".
+   * Throttling statuses, such as "0x58", and the scope to assume at first: "bind" or "number".
+   * Absent ones: 0x58 "bind", 0x14 "number".
    *
    * @generated from field: map<string, string> throttle_scopes = 23;
    */
@@ -252,8 +252,8 @@ export declare type HttpSettings = Message<"sms.v1.HttpSettings"> & {
   receiptStatuses: { [key: string]: string };
 
   /**
-   * Throttling statuses, such as "429", and what they are about at first sight: "bind" (the account) or "number".
-   * Absent ones: 429 and 503 "bind".
+   * Throttling statuses, such as "429", and the scope to assume at first: "bind" (the account) or
+   * "number". Absent ones: 429 and 503 "bind".
    *
    * @generated from field: map<string, string> throttle_scopes = 13;
    */
@@ -1230,7 +1230,7 @@ export declare type ReportConnectorHealthRequest = Message<"sms.v1.ReportConnect
   health: BindHealth[];
 
   /**
-   * Each carrier replica reports the same figures, once a minute; the newest stay.
+   * Each carrier replica reports the same figures once a minute; the routing service keeps the newest.
    *
    * @generated from field: repeated sms.v1.DeliveryHealth deliveries = 2;
    */

@@ -58,7 +58,7 @@ export declare type SenderId = Message<"sms.v1.SenderId"> & {
   updatedAtMs: bigint;
 
   /**
-   * Decided by operators at approval.
+   * Operators choose it at approval.
    *
    * @generated from field: sms.v1.TrafficClass traffic_class = 8;
    */
@@ -325,7 +325,7 @@ export enum SenderIdStatus {
 export declare const SenderIdStatusSchema: GenEnum<SenderIdStatus>;
 
 /**
- * What a sender ID may carry, from the most to the least privileged.
+ * The classes of traffic that a sender ID may carry, from the most to the least privileged.
  *
  * @generated from enum sms.v1.TrafficClass
  */

@@ -95,7 +95,7 @@ export const TrafficClassSchema = /*@__PURE__*/
   enumDesc(file_sms_v1_sender_id, 1);
 
 /**
- * What a sender ID may carry, from the most to the least privileged.
+ * The classes of traffic that a sender ID may carry, from the most to the least privileged.
  *
  * @generated from enum sms.v1.TrafficClass
  */

@@ -81,7 +81,7 @@ export declare type WebhookEndpoint = Message<"sms.v1.WebhookEndpoint"> & {
   failingSinceMs: bigint;
 
   /**
-   * Of the API key that made it; events of the other mode are not sent to it.
+   * The mode of the API key that created it. It receives only events of this mode.
    *
    * @generated from field: sms.v1.Mode mode = 12;
    */
@@ -1157,7 +1157,7 @@ export enum KeyedOperation {
 export declare const KeyedOperationSchema: GenEnum<KeyedOperation>;
 
 /**
- * The mode of a request is the caller's: endpoints of the other mode are NOT_FOUND. Unspecified is both modes.
+ * A request names its caller's mode: endpoints of the other mode are NOT_FOUND. Unspecified means both modes.
  *
  * @generated from service sms.v1.WebhookService
  */

@@ -285,7 +285,7 @@ export const KeyedOperation = /*@__PURE__*/
   tsEnum(KeyedOperationSchema);
 
 /**
- * The mode of a request is the caller's: endpoints of the other mode are NOT_FOUND. Unspecified is both modes.
+ * A request names its caller's mode: endpoints of the other mode are NOT_FOUND. Unspecified means both modes.
  *
  * @generated from service sms.v1.WebhookService
  */
