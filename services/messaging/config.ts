@@ -17,8 +17,8 @@ export const MESSAGING_SETTINGS = {
   /** How long an idempotency key is kept after its request. */
   IDEMPOTENCY_TTL_MS: durationMs(86_400_000, 100),
   /**
-   * How long the key of a campaign's chunk is kept. A chunk is open only while its campaign runs and nothing can be
-   * recorded, so this is the longest outage after which no number is sent to twice.
+   * How long the key of a campaign's chunk is kept. A running campaign repeats a chunk under its key until it has
+   * recorded the response. After an outage longer than this a repeat could send a number a second message.
    */
   CAMPAIGN_KEY_TTL_MS: durationMs(2_592_000_000, 100),
   /** The earliest a scheduled send may be due. */

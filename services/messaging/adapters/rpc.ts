@@ -162,7 +162,7 @@ function customerMethods(
     async cancelCampaign({ tenantId, campaignId, openOnly }) {
       const campaign = readNamedCampaign(campaignId);
       const { cancelled, unchanged } = await cancels.cancelCampaign(tenantId, campaign, openOnly);
-      // No single transaction: after a crash before this entry the messages' histories tell what was cancelled.
+      // Not in the transactions of the cancels: after a crash before this entry, the messages' histories show them.
       const after = { cancelled, unchanged };
       if (cancelled > 0)
         await audit.write({ tenantId, subject: campaign, before: undefined, after });

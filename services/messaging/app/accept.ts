@@ -55,7 +55,7 @@ export type SendService = {
    * it gave up must not take effect (this process may have been paused meanwhile).
    */
   send(request: SendRequest, isGivenUp?: () => boolean): Promise<SendAnswer>;
-  /** What a send would hold and store now; holds and stores nothing. */
+  /** Returns what a send would hold and store now; holds and stores nothing. */
   estimate(request: SendRequest): Promise<Draft>;
   close(): Promise<void>;
 };

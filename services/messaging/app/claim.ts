@@ -197,7 +197,7 @@ export function createClaimer(options: {
     return { places, hasOthers: false };
   }
 
-  /** Whether a tenant may have due messages of a kind. A scan, which finds unknown ones, is of the fresh ones. */
+  /** Whether a tenant may have due messages of a kind. Only the pass over fresh messages scans for unknown ones. */
   function mayHaveDue(place: TenantQueue, kind: PendingKind, nowMs: number): boolean {
     if (kind === "fresh" && pending.hasUnknown(place)) return true;
     return pending.due(place, kind, nowMs, 1).length > 0;

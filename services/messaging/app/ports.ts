@@ -93,9 +93,9 @@ export type ServiceClients = {
     tenantId: string,
     name: string,
   ): UsableSender | undefined | Promise<UsableSender | undefined>;
-  /** The suppressions of a tenant; `large` when they are asked about one by one. */
+  /** The suppressions of a tenant; `large` when there are too many for a table: use `checkSuppressed`. */
   suppressions(tenantId: string): SuppressionTable | "large" | Promise<SuppressionTable | "large">;
-  /** Which of these numbers are suppressed for a sender, in lower case. */
+  /** Returns the suppressed ones of these numbers, for a sender ID in lower case. */
   checkSuppressed(
     tenantId: string,
     sender: string,
@@ -183,7 +183,7 @@ export type ChangeSet = {
   readonly audits?: readonly Audited[];
 };
 
-/** A change that someone asked for, and who did. */
+/** A change that a call made, and the source of the call. */
 export type Audited = { readonly change: AuditChange; readonly source: AuditSource };
 
 /** A message whose state ends by time. Only a hint: the transaction that changes it reads it again. */

@@ -20,7 +20,7 @@ export type Sweeps = {
   due(): Promise<boolean>;
   /** Deletes messages and records past their retention time. */
   retention(): Promise<boolean>;
-  /** Deletes test messages past theirs, which is shorter. */
+  /** Deletes test messages past their own, shorter retention time. */
   testRetention(): Promise<boolean>;
 };
 

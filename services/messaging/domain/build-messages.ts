@@ -99,7 +99,7 @@ export function draftSend(request: SendRequest, facts: DraftFacts): Draft {
   };
 }
 
-/** What a send would hold and store now; also when no recipient passes. Its messages have no ids. */
+/** Like `draftSend`, for an estimate: also when no recipient passes, and its messages have no ids. */
 export function estimateSend(request: SendRequest, facts: DraftFacts): Draft {
   const checked = checkRecipients(request, facts);
   const passing = checked.filter(({ refusal }) => refusal === undefined);

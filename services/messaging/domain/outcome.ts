@@ -99,7 +99,7 @@ function decide(
         notBeforeMs: deferUntil(outcome, nowMs),
       });
     case "unknown":
-      // A repeated outcome must not extend the wait. It may be the news that the other parts will not follow.
+      // A repeated outcome must not extend the wait. It may report that the other parts will not follow.
       if (message.phase === "unknown") {
         return unchanged(outcome.isIncomplete ? { ...message, ...incomplete(message) } : message);
       }

@@ -16,7 +16,7 @@ const STEP_MAX = 2000;
 /** Index keys of one page, about 30 ms. A page that needs more is short, and the next one goes on from there. */
 const KEYS_MAX = 20_000;
 
-/** The ids of one key, newest first; none above `reach` is missing, which is empty when these are all. */
+/** The ids of one key down to `reach`, which is empty when these are all of them; newest first. */
 type KeyIds = { readonly ids: ReadonlySet<string>; readonly reach: string };
 
 /** Reads a page of the messages that have all keys; a short one only if `allowsShort`. */

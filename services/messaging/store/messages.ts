@@ -168,7 +168,7 @@ export function createMessageStore(
           source: { $in: [...MESSAGE_SOURCES] },
           status: { $in: [...MESSAGE_STATUSES] },
           _id: { $lt: lowestIdAt("message", beforeMs) },
-          // A message that was scheduled for later than its retention has not been shown yet.
+          // The id has the time of creation; a message scheduled for later may only just be final.
           completed_at: { $lt: new Date(beforeMs) },
         };
         const some = await ids(old, {}, DELETE_MAX, INDEXES.byKind);

@@ -51,7 +51,7 @@ export async function checkCampaignMessages(
     for await (const page of pagesOfMessages(run, tenantId)) {
       await comparing;
       comparing = compare(page);
-      // Awaited above or below; a failed list must not leave it unhandled.
+      // The loop awaits it later. If the list fails before that, this rejection must not be unhandled.
       comparing.catch(() => undefined);
     }
   }

@@ -1,4 +1,4 @@
-/** What a message with the source `campaign` requires of its row. Pure, so that a test covers the whole table. */
+/** Compares a message with the source `campaign` with its row. Pure, so that a test covers the whole table. */
 import { type CampaignRecipient, RecipientStatus } from "../../../proto/gen/sms/v1/campaign_pb.js";
 import { type Message, MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
 
@@ -6,8 +6,8 @@ import { type Message, MessageStatus } from "../../../proto/gen/sms/v1/messaging
 export type RowFault = { readonly invariant: number; readonly what: string };
 
 /**
- * Compares a message with the row of its number. A row names one message, so when each message that is not cancelled
- * is named by its row, no row has two of them. Returns undefined when they agree.
+ * Compares a message with the row of its number; returns undefined when they agree. A row names one message. So when
+ * each message that is not cancelled is the one that its row names, no row has two of them.
  */
 export function judgeRow(
   message: Pick<Message, "id" | "status">,

@@ -3,7 +3,7 @@ import { tenantId, tenantIfGiven } from "../calls/tenants.ts";
 import type { Commands } from "../cli/command.ts";
 import { toJson } from "../cli/to-json.ts";
 
-/** `smsctl inbound-number …`: whose what handsets send to a number is. */
+/** `smsctl inbound-number …`: the numbers that handsets send to, and the tenants that own them. */
 export const INBOUND_NUMBER_COMMANDS: Commands = {
   add: {
     usage: "inbound-number add NUMBER --tenant T [--keyword W --sender S]",

@@ -7,7 +7,7 @@ import { toJson } from "../cli/to-json.ts";
 /** The largest page of inbound messages. */
 const MESSAGES_MAX = 100;
 
-/** `smsctl inbound …`: what handsets have sent. */
+/** `smsctl inbound …`: messages from handsets. */
 export const INBOUND_COMMANDS: Commands = {
   list: {
     usage: "inbound list [--tenant T --from N --to N --limit N --cursor C]",

@@ -265,7 +265,7 @@ async function runIdempotently<Schema extends DescMessage, Made>(
   useCase: (
     runOnce: RunOnce<ClientSession, Made, MessageShape<Schema>>,
   ) => Promise<MessageShape<Schema>>,
-  /** Records the effect in its transaction; the store of endpoints does so itself. */
+  /** Writes the audit entry of the effect in its transaction; the store of endpoints writes its own. */
   record?: (made: Made, session: ClientSession) => Promise<void>,
 ): Promise<MessageShape<Schema>> {
   checkIdempotencyKey(key);

@@ -39,7 +39,7 @@ export type StoredSecret = {
 export type Endpoint = {
   readonly id: string;
   readonly tenantId: string;
-  /** Events of the other mode are not for it. */
+  /** It receives only events of this mode. */
   readonly mode: EndpointMode;
   readonly url: string;
   readonly status: EndpointStatus;

@@ -22,7 +22,7 @@ export type Endpoints = EndpointStore &
     getWithin(key: EndpointKey, session: ClientSession): Promise<Endpoint | undefined>;
   };
 
-/** Each change of an endpoint by its owner and its audit entry are one transaction. */
+/** Writes each change that an owner makes, and its audit entry, in one transaction. */
 export function createEndpoints(client: MongoClient, db: Db, audit: AuditLog): Endpoints {
   const endpoints: Collection<EndpointDocument> = db.collection("endpoints");
 
