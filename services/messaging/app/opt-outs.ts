@@ -8,7 +8,7 @@ import { needsConsent, type TrafficClass } from "../domain/traffic-class.ts";
 import type { ServiceClients } from "./ports.ts";
 
 /** True for a number that must not be sent to. */
-export type IsOptedOut = (number: string) => boolean;
+type IsOptedOut = (number: string) => boolean;
 
 type Question = {
   readonly tenantId: string;

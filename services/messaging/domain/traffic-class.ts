@@ -1,5 +1,5 @@
 /** Traffic classes, from the most to the least privileged (`docs/contract.md#consent`). */
-export const TRAFFIC_CLASSES = ["otp", "transactional", "promotional"] as const;
+const TRAFFIC_CLASSES = ["otp", "transactional", "promotional"] as const;
 
 /** One class of traffic. */
 export type TrafficClass = (typeof TRAFFIC_CLASSES)[number];

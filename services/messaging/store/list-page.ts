@@ -14,7 +14,7 @@ export const READ_OPTIONS = { maxTimeMS: 5000, readConcern: SNAPSHOT } as const;
 const PAGE_TEXT_MAX = 3 * 1024 * 1024;
 
 /** A page that is being read. */
-export type PageReader = {
+type PageReader = {
   /** Documents to read before the page is known to be full: one more than it shows. */
   readonly room: number;
   /** Adds documents; true when the page is full and more follow. */

@@ -6,7 +6,7 @@ import type { CampaignRecipient } from "../../../proto/gen/sms/v1/campaign_pb.js
 import { type Message, MessageSource } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { pause } from "../../shared/flow/backoff.ts";
 import { pagesOfTenants } from "../calls/tenants.ts";
-import { judgeRow } from "./judge-row.ts";
+import { judgeRow, type RowFault } from "./judge-row.ts";
 import { checkInParallel, RECHECKS_MAX, undefinedIfNotFound } from "./recheck.ts";
 import {
   type CheckReport,
@@ -20,7 +20,7 @@ import {
 const PAGE = 100;
 
 /** How long a row may take to follow its message, and how often suspects are read again. */
-export type FollowWait = { readonly promiseMs: number; readonly everyMs: number };
+type FollowWait = { readonly promiseMs: number; readonly everyMs: number };
 const FOLLOW_WAIT: FollowWait = { promiseMs: 60_000, everyMs: 1000 };
 
 type Suspect = Pick<Message, "id" | "tenantId">;
@@ -91,7 +91,7 @@ async function recheckUntilFollowed(
 
 /** Compares messages of one tenant with their rows. */
 async function judge(run: CheckRun, messages: readonly Message[]) {
-  const judged: { message: Message; fault: ReturnType<typeof judgeRow> }[] = [];
+  const judged: { message: Message; fault: RowFault | undefined }[] = [];
   for (const [campaignId, some] of Map.groupBy(messages, (message) => message.campaignId)) {
     const rows = await readRows(run, campaignId, some);
     for (const message of some) {
