@@ -1,7 +1,9 @@
 /** Checks one submitted row of a campaign: its number, reference and variables. */
+
 import { RECIPIENT_CHARS_MAX } from "../../shared/core/limits.ts";
 import { parseRecipient } from "../../shared/core/phone.ts";
 import type { RowFault } from "../../shared/core/row-faults.ts";
+import { CLIENT_REFERENCE } from "../../shared/core/text-forms.ts";
 import { NAME_CHARS_MAX } from "./template.ts";
 
 /** A row as its customer wrote it. `line`: of a file the line, where the header is 1; of a list the index. */
@@ -17,7 +19,6 @@ export type CheckedRow = SubmittedRow;
 
 export const VARIABLES_MAX = 64;
 const VALUE_CHARS_MAX = 1000;
-const REFERENCE = /^[\x20-\x7e]{1,64}$/;
 /** How spreadsheets write long numbers: 2.34803E+12, also with a decimal comma. */
 const SCIENTIFIC = /^[+-]?\d+(?:[.,]\d+)?[eE][+-]?\d+$/;
 
@@ -41,7 +42,7 @@ export function checkRow(row: SubmittedRow): CheckedRow | RowFault {
   }
   const parsed = parseRecipient(number);
   if (!parsed.ok) return fault("to", "invalid_recipient", "This is not a mobile number.");
-  if (clientReference !== undefined && !REFERENCE.test(clientReference)) {
+  if (clientReference !== undefined && !CLIENT_REFERENCE.test(clientReference)) {
     const text = "A reference has 1 to 64 printable ASCII characters.";
     return fault("client_reference", "invalid_format", text);
   }

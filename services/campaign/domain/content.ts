@@ -1,6 +1,8 @@
 /** Checks what a customer writes into a draft (`docs/contract.md#campaigns`). */
+
 import type { FieldError } from "../../shared/core/errors.ts";
 import { hasLoneSurrogate } from "../../shared/core/segments.ts";
+import { CLIENT_REFERENCE, SENDER_NAME } from "../../shared/core/text-forms.ts";
 import type { CampaignContent } from "./campaign.ts";
 import { parseTemplate } from "./template.ts";
 
@@ -11,8 +13,6 @@ const SEND_AT_MIN_MS = 60_000;
 const SEND_AT_MAX_MS = 90 * 86_400_000;
 /** The gateway checked the instant a moment ago, and this check must agree. */
 const SEND_AT_SLACK_MS = 5000;
-const SENDER = /^[A-Za-z0-9 .-]{3,11}$/;
-const REFERENCE = /^[\x20-\x7e]{1,64}$/;
 
 /** Every wrong field; empty when the content is valid. */
 export function contentFaults(content: CampaignContent, nowMs: number): FieldError[] {
@@ -24,7 +24,7 @@ export function contentFaults(content: CampaignContent, nowMs: number): FieldErr
   if (name.length > NAME_CHARS_MAX) {
     add("name", "too_long", `A name has at most ${NAME_CHARS_MAX} characters.`);
   }
-  if (!SENDER.test(from)) {
+  if (!SENDER_NAME.test(from)) {
     add(
       "from",
       "invalid_format",
@@ -47,7 +47,7 @@ export function contentFaults(content: CampaignContent, nowMs: number): FieldErr
   if (budget !== undefined && budget <= 0n) {
     add("budget_amount", "out_of_range", "A budget is more than zero.");
   }
-  if (clientReference !== undefined && !REFERENCE.test(clientReference)) {
+  if (clientReference !== undefined && !CLIENT_REFERENCE.test(clientReference)) {
     add(
       "client_reference",
       "invalid_format",

@@ -1,4 +1,5 @@
 /** Opt-outs and opt-ins of numbers. The newest one counts, by the time at which it was received. */
+import { SENDER_NAME } from "../../shared/core/text-forms.ts";
 
 /** Where a suppression comes from. */
 export type SuppressionSource = "keyword" | "api" | "import" | "operator";
@@ -26,7 +27,6 @@ export function changesState(stored: Pick<Consent, "isOut"> | undefined, isOut: 
   return (stored?.isOut ?? false) !== isOut;
 }
 
-const SENDER = /^[A-Za-z0-9 .-]{3,11}$/;
 const REASON_CHARS_MAX = 256;
 
 /** The first fault of a suppression's sender and reason. */
@@ -34,7 +34,7 @@ export function suppressionFault(given: {
   readonly sender: string;
   readonly reason: string;
 }): { readonly field: string; readonly code: string; readonly message: string } | undefined {
-  if (given.sender !== "" && !SENDER.test(given.sender)) {
+  if (given.sender !== "" && !SENDER_NAME.test(given.sender)) {
     const message = "A sender ID has 3 to 11 letters, digits, spaces, dots or dashes.";
     return { field: "sender", code: "invalid_format", message };
   }

@@ -3,6 +3,7 @@ import { durationInWords } from "../../shared/core/format-duration.ts";
 import { BULK_DEFAULT, RECIPIENT_CHARS_MAX, SEGMENTS_MAX } from "../../shared/core/limits.ts";
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import { describeText, hasLoneSurrogate } from "../../shared/core/segments.ts";
+import { CLIENT_REFERENCE, SENDER_NAME } from "../../shared/core/text-forms.ts";
 import type { MessageMode } from "./message.ts";
 import type { TrafficClass } from "./traffic-class.ts";
 
@@ -59,8 +60,6 @@ const SEND_AT_SLACK_MS = {
 } as const;
 
 const TENANT_ID_MAX = 64;
-const SENDER = /^[A-Za-z0-9 .-]{3,11}$/;
-const REFERENCE = /^[\x20-\x7e]{1,64}$/;
 
 /**
  * Checks a request without regard to its tenant. Throws one `validation_error` that names every wrong field. Each
@@ -74,7 +73,7 @@ export function checkRequest(request: SendRequest, nowMs: number, sendAtMinMs: n
   if (request.tenantId.length > TENANT_ID_MAX) {
     add("tenant_id", "too_long", `A tenant's id has at most ${TENANT_ID_MAX} characters.`);
   }
-  if (!SENDER.test(request.from)) {
+  if (!SENDER_NAME.test(request.from)) {
     add(
       "from",
       "invalid_format",
@@ -164,7 +163,7 @@ function checkBody(body: string, field: string, add: Add): void {
 }
 
 function checkReference(reference: string | undefined, field: string, add: Add): void {
-  if (reference !== undefined && !REFERENCE.test(reference)) {
+  if (reference !== undefined && !CLIENT_REFERENCE.test(reference)) {
     add(field, "invalid_format", "A reference has 1 to 64 printable ASCII characters.");
   }
 }

@@ -6,8 +6,10 @@
  * - rejected: entered by reject, with a reason. Left by approve, after an appeal.
  * - suspended: entered by suspend, after misuse. Left by reinstate.
  */
+
 import { AppError } from "../../shared/core/errors.ts";
 import { isLegalMove, type StateTable } from "../../shared/core/state-table.ts";
+import { SENDER_NAME } from "../../shared/core/text-forms.ts";
 
 /** A state of the machine above. */
 export type SenderIdStatus = "pending" | "approved" | "rejected" | "suspended";
@@ -47,8 +49,6 @@ const REVIEWS: Readonly<Record<Review, { to: SenderIdStatus; from: readonly Send
   reinstate: { to: "approved", from: ["suspended"] },
 };
 
-const NAME = /^[A-Za-z0-9 .-]{3,11}$/;
-
 /** Registers a name; throws `validation_error`. */
 export function createSenderId(input: {
   readonly id: string;
@@ -58,7 +58,7 @@ export function createSenderId(input: {
   readonly trafficClass?: TrafficClass | undefined;
   readonly nowMs: number;
 }): SenderId {
-  if (!NAME.test(input.name) || input.name.trim() !== input.name) {
+  if (!SENDER_NAME.test(input.name) || input.name.trim() !== input.name) {
     throw new AppError("validation_error", "The sender ID is not valid.", {
       fields: [
         {
