@@ -15,6 +15,7 @@ import type {
   RowStatus,
   CampaignStatus as StatusName,
 } from "../../services/shared/core/campaign-status.ts";
+import { invert } from "../../services/shared/core/invert.ts";
 import { formatAmount } from "../../services/shared/core/money.ts";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
 import { csvText } from "./csv.ts";
@@ -45,8 +46,8 @@ export const RECIPIENT_STATUS_NUMBERS: Readonly<Record<RowStatus, RecipientStatu
   cancelled: RecipientStatus.CANCELLED,
 };
 
-const STATUS_NAMES = namesOf(CAMPAIGN_STATUS_NUMBERS);
-const RECIPIENT_STATUS_NAMES = namesOf(RECIPIENT_STATUS_NUMBERS);
+const STATUS_NAMES = invert(CAMPAIGN_STATUS_NUMBERS);
+const RECIPIENT_STATUS_NAMES = invert(RECIPIENT_STATUS_NUMBERS);
 
 /** Quiet-hours policies by public name. */
 export const QUIET_HOURS = {
@@ -192,8 +193,4 @@ function renderReason(reason: Reason | undefined) {
 function quietHoursName(policy: QuietHoursPolicy | undefined): "hold" | "reject" | null {
   if (policy === QuietHoursPolicy.HOLD) return "hold";
   return policy === QuietHoursPolicy.REJECT ? "reject" : null;
-}
-
-function namesOf<Wire>(numbers: Readonly<Record<string, Wire>>): ReadonlyMap<Wire, string> {
-  return new Map(Object.entries(numbers).map(([name, number]) => [number, name]));
 }

@@ -1,4 +1,5 @@
 import { type SenderId, SenderIdStatus } from "../../proto/gen/sms/v1/sender_id_pb.js";
+import { invert } from "../../services/shared/core/invert.ts";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
 import { textOrNull } from "./message.ts";
 
@@ -10,9 +11,7 @@ export const SENDER_ID_STATUSES = {
   suspended: SenderIdStatus.SUSPENDED,
 } as const;
 
-const NAMES = new Map<SenderIdStatus, string>(
-  Object.entries(SENDER_ID_STATUSES).map(([name, status]) => [status, name]),
-);
+const NAMES: ReadonlyMap<SenderIdStatus, string> = invert(SENDER_ID_STATUSES);
 
 /** Renders a sender ID. It is usable only when approved, and only while its account may send. */
 export function renderSenderId(senderId: SenderId, isTenantActive: boolean) {

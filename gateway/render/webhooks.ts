@@ -4,6 +4,7 @@ import {
   type WebhookEndpoint,
   WebhookEndpointStatus,
 } from "../../proto/gen/sms/v1/webhook_pb.js";
+import { invert } from "../../services/shared/core/invert.ts";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
 import { instantOrNull, SOURCE_NAMES, textOrNull } from "./message.ts";
 
@@ -15,9 +16,7 @@ export const DELIVERY_STATUSES = {
   dropped: DeliveryStatus.DROPPED,
 } as const;
 
-const DELIVERY_STATUS_NAMES = new Map<DeliveryStatus, string>(
-  Object.entries(DELIVERY_STATUSES).map(([name, status]) => [status, name]),
-);
+const DELIVERY_STATUS_NAMES: ReadonlyMap<DeliveryStatus, string> = invert(DELIVERY_STATUSES);
 
 /** Renders a webhook endpoint; with `secret` only after creation and rotation. */
 export function renderWebhookEndpoint(endpoint: WebhookEndpoint, secret?: string) {

@@ -11,11 +11,11 @@ import { fingerprint } from "../../shared/core/canonical-json.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { idTimeMs } from "../../shared/core/ids.ts";
 import { rpcAnswer } from "../../shared/rpc/call.ts";
+import { WIRE_MODE } from "../../shared/rpc/mode.ts";
 import type { ChunkAnswer, ChunkRequest, Messaging, RecipientText } from "../app/ports.ts";
 import type { Campaign } from "../domain/campaign.ts";
 import { pauseReasonOf } from "../domain/pause-reason.ts";
 import type { FeedResult, RowError } from "../domain/row.ts";
-import { modeToProto } from "./proto.ts";
 
 /** Deadline of a send or an estimate of many rows. */
 const SEND_MS = 20_000;
@@ -41,7 +41,7 @@ export function createMessagingClient(client: Client<typeof MessagingService>): 
         client.lookupSend(
           {
             tenantId: request.campaign.tenantId,
-            mode: modeToProto(request.campaign.mode),
+            mode: WIRE_MODE[request.campaign.mode],
             endpoint: SendEndpoint.CAMPAIGN,
             idempotencyKey: request.key,
             fingerprint: fingerprintOf(request.campaign, request.recipients),
@@ -101,7 +101,7 @@ function chunkToProto({ campaign, key, heldMax, recipients }: ChunkRequest) {
 function toProto(campaign: Campaign, recipients: readonly RecipientText[]) {
   return {
     tenantId: campaign.tenantId,
-    mode: modeToProto(campaign.mode),
+    mode: WIRE_MODE[campaign.mode],
     source: MessageSource.CAMPAIGN,
     campaignId: campaign.id,
     endpoint: SendEndpoint.CAMPAIGN,

@@ -8,10 +8,11 @@ import {
   RecipientStatus,
   CampaignStatus as StatusProto,
 } from "../../../proto/gen/sms/v1/campaign_pb.js";
-import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import type { CampaignStatus, RowStatus } from "../../shared/core/campaign-status.ts";
+import { invert } from "../../shared/core/invert.ts";
 import { checkKnown, invalidField } from "../../shared/core/limits.ts";
-import type { Campaign, CampaignContent, CampaignMode } from "../domain/campaign.ts";
+import { WIRE_MODE } from "../../shared/rpc/mode.ts";
+import type { Campaign, CampaignContent } from "../domain/campaign.ts";
 import { totalOf } from "../domain/progress.ts";
 import type { Row } from "../domain/row.ts";
 
@@ -48,17 +49,6 @@ export function readStatuses(statuses: readonly StatusProto[]): CampaignStatus[]
 /** Reads the statuses of a filter of rows. */
 export function readRowStatuses(statuses: readonly RecipientStatus[]): RowStatus[] {
   return statuses.map((status) => checkKnown("statuses", ROW_STATUS_FROM_PROTO.get(status)));
-}
-
-/** Writes a mode. */
-export function modeToProto(mode: CampaignMode): Mode {
-  return mode === "test" ? Mode.TEST : Mode.LIVE;
-}
-
-/** Reads a mode; undefined stands for both. */
-export function readMode(mode: Mode): CampaignMode | undefined {
-  if (mode === Mode.UNSPECIFIED) return undefined;
-  return mode === Mode.TEST ? "test" : "live";
 }
 
 /** Reads the content of a draft. */
@@ -110,7 +100,7 @@ export function campaignToProto(campaign: Campaign): MessageInitShape<typeof Cam
   return {
     id: campaign.id,
     tenantId: campaign.tenantId,
-    mode: modeToProto(campaign.mode),
+    mode: WIRE_MODE[campaign.mode],
     status: STATUS_TO_PROTO[campaign.status],
     pauseReason: campaign.pauseReason ?? "",
     content: {
@@ -160,10 +150,4 @@ export function rowToProto(row: Row): MessageInitShape<typeof CampaignRecipientS
 
 function toTime(atMs: number | undefined): bigint {
   return atMs === undefined ? 0n : BigInt(atMs);
-}
-
-function invert<Wire, Ours extends string>(
-  table: Readonly<Record<Ours, Wire>>,
-): ReadonlyMap<Wire, Ours> {
-  return new Map((Object.keys(table) as Ours[]).map((ours) => [table[ours], ours]));
 }

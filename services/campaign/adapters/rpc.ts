@@ -27,6 +27,7 @@ import {
   pageLimit,
 } from "../../shared/core/limits.ts";
 import { type Idempotency, type RequestKey, runOnce } from "../../shared/core/run-once.ts";
+import { readMode } from "../../shared/rpc/mode.ts";
 import type { Campaigns } from "../app/campaigns.ts";
 import type { StateChanges } from "../app/change-state.ts";
 import { type EstimateParts, estimate, preview } from "../app/estimate.ts";
@@ -38,7 +39,6 @@ import {
   campaignToProto,
   readContent,
   readFields,
-  readMode,
   readRowStatuses,
   readStatuses,
   rowToProto,

@@ -1,8 +1,8 @@
 import type { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { isId } from "../../shared/core/ids.ts";
+import { readMode } from "../../shared/rpc/mode.ts";
 import type { Scope } from "../app/ports.ts";
-import { readMode } from "./proto.ts";
 
 type Target = { readonly tenantId: string; readonly mode: Mode; readonly campaignId: string };
 

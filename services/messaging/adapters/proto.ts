@@ -1,6 +1,6 @@
 /** Messages as protobuf: for responses, events and stored responses. */
 import { create } from "@bufbuild/protobuf";
-import { Mode, ReasonSchema } from "../../../proto/gen/sms/v1/common_pb.js";
+import { ReasonSchema } from "../../../proto/gen/sms/v1/common_pb.js";
 import {
   type Charge,
   ChargeSchema,
@@ -14,7 +14,8 @@ import { TrafficClass as WireTrafficClass } from "../../../proto/gen/sms/v1/send
 import { idTimeMs } from "../../shared/core/ids.ts";
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import type { MessageStatus as Status } from "../../shared/core/message-status.ts";
-import type { Message, MessageMode } from "../domain/message.ts";
+import { WIRE_MODE } from "../../shared/rpc/mode.ts";
+import type { Message } from "../domain/message.ts";
 import { type MessageCharge, wasEverSent } from "../domain/message-invariants.ts";
 import type { TrafficClass } from "../domain/traffic-class.ts";
 
@@ -38,9 +39,6 @@ export const WIRE_SOURCE: Readonly<Record<MessageSourceName, MessageSource>> = {
   quick_send: MessageSource.QUICK_SEND,
   test_send: MessageSource.TEST_SEND,
 };
-
-/** Our modes in the protocol. */
-export const WIRE_MODE: Readonly<Record<MessageMode, Mode>> = { live: Mode.LIVE, test: Mode.TEST };
 
 /** Our encodings in the protocol. */
 export const WIRE_ENCODING = { gsm7: Encoding.GSM7, ucs2: Encoding.UCS2 } as const;

@@ -1,6 +1,6 @@
 /** Maps protobuf to the domain and back, for `rpc.ts`. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { Mode, ReasonSchema } from "../../../proto/gen/sms/v1/common_pb.js";
+import { ReasonSchema } from "../../../proto/gen/sms/v1/common_pb.js";
 import {
   type CancelMessageResponse,
   CancelMessageResponseSchema,
@@ -23,11 +23,13 @@ import { TrafficClass } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { KEY_FORM } from "../../shared/core/idempotency-key.ts";
 import { isId } from "../../shared/core/ids.ts";
+import { invert } from "../../shared/core/invert.ts";
 import { checkKnown, invalidField, unknownValue } from "../../shared/core/limits.ts";
+import { readMode, WIRE_MODE } from "../../shared/rpc/mode.ts";
 import type { About } from "../app/carrier-reports.ts";
 import type { ListFilter, ResponseEncoder } from "../app/ports.ts";
 import type { Draft } from "../domain/build-messages.ts";
-import { currentRoute, type Message, type MessageMode } from "../domain/message.ts";
+import { currentRoute, type Message } from "../domain/message.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { SendEndpoint as Endpoint, SendRequest } from "../domain/send-request.ts";
@@ -36,7 +38,6 @@ import {
   toWireMessage,
   toWireTime,
   WIRE_ENCODING,
-  WIRE_MODE,
   WIRE_SOURCE,
   WIRE_STATUS,
 } from "./proto.ts";
@@ -62,12 +63,6 @@ const RECEIPTS: Readonly<Partial<Record<ReceiptState, Receipt["state"]>>> = {
 };
 const STATUSES = invert<MessageStatus, Message["status"]>(WIRE_STATUS);
 const SOURCES = invert<MessageSource, Message["source"]>(WIRE_SOURCE);
-const MODES = invert<Mode, MessageMode>(WIRE_MODE);
-
-/** Reads a mode; unspecified means both. */
-export function readMode(mode: Mode): MessageMode | undefined {
-  return mode === Mode.UNSPECIFIED ? undefined : checkKnown("mode", MODES.get(mode));
-}
 
 /** Reads the endpoint of a key. */
 export function readEndpoint(endpoint: SendEndpoint): Endpoint {
@@ -286,10 +281,4 @@ function readBeforeId(text: string): string | undefined {
   if (text === "") return undefined;
   if (!isId("message", text)) throw unknownValue("before_id");
   return text;
-}
-
-function invert<Wire, Ours extends string>(
-  table: Readonly<Record<Ours, Wire>>,
-): ReadonlyMap<Wire, Ours> {
-  return new Map((Object.keys(table) as Ours[]).map((ours) => [table[ours], ours]));
 }

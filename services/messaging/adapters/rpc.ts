@@ -10,6 +10,7 @@ import { checkItems, invalidField } from "../../shared/core/limits.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { type AuditLog, auditSource } from "../../shared/io/audit-log.ts";
 import { auditHandler } from "../../shared/rpc/audit-handler.ts";
+import { readMode } from "../../shared/rpc/mode.ts";
 import type { SendService } from "../app/accept.ts";
 import type { Cancels } from "../app/cancel.ts";
 import type { CarrierReports } from "../app/carrier-reports.ts";
@@ -26,7 +27,6 @@ import {
   readEndpoint,
   readKey,
   readListFilter,
-  readMode,
   readNamedCampaign,
   readOutcome,
   readReceipt,

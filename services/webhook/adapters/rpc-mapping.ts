@@ -13,10 +13,11 @@ import {
 } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { checkKnown, invalidField } from "../../shared/core/limits.ts";
 import { MESSAGE_SOURCES, type MessageSourceName } from "../../shared/core/message-source.ts";
+import { readMode, WIRE_MODE } from "../../shared/rpc/mode.ts";
 import type { DeliveryKey } from "../app/delivery-management.ts";
 import type { RequestKey } from "../app/idempotency.ts";
 import type { Delivery, DeliveryStatus } from "../domain/delivery.ts";
-import type { Endpoint, EndpointChange, EndpointKey, EndpointMode } from "../domain/endpoint.ts";
+import type { Endpoint, EndpointChange, EndpointKey } from "../domain/endpoint.ts";
 
 const SOURCES: Readonly<Record<MessageSourceName, MessageSource>> = {
   api: MessageSource.API,
@@ -32,16 +33,6 @@ export function readSources(values: readonly MessageSource[]): MessageSourceName
     if (name !== undefined) return name;
     throw invalidField(`sources[${at}]`, "invalid_value", "This is no source of messages.");
   });
-}
-
-const MODES: ReadonlyMap<Mode, EndpointMode> = new Map([
-  [Mode.LIVE, "live"],
-  [Mode.TEST, "test"],
-]);
-
-/** The mode of a request, undefined for both; throws validation_error for an unknown one. */
-export function readMode(mode: Mode): EndpointMode | undefined {
-  return mode === Mode.UNSPECIFIED ? undefined : checkKnown("mode", MODES.get(mode));
 }
 
 /** The endpoint that a request names. */
@@ -63,7 +54,7 @@ export function toEndpointProto(endpoint: Endpoint) {
   return create(WebhookEndpointSchema, {
     id: endpoint.id,
     tenantId: endpoint.tenantId,
-    mode: endpoint.mode === "test" ? Mode.TEST : Mode.LIVE,
+    mode: WIRE_MODE[endpoint.mode],
     url: endpoint.url,
     status:
       endpoint.status === "enabled"

@@ -21,6 +21,7 @@ import { checkItems, invalidField } from "../../shared/core/limits.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { type DeadLetters, replayAudited } from "../../shared/io/dead-letters.ts";
 import { auditHandler } from "../../shared/rpc/audit-handler.ts";
+import { readMode } from "../../shared/rpc/mode.ts";
 import {
   type DeliveryParts,
   findEndpoint,
@@ -50,7 +51,6 @@ import {
   readEndpointChange,
   readEndpointKey,
   readLimit,
-  readMode,
   readSources,
   readStatuses,
   toDeliveryProto,

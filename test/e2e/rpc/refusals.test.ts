@@ -1,6 +1,7 @@
 /** Invalid requests to the services themselves: each is refused with the name of the invalid field. */
 import { createClient } from "@connectrpc/connect";
 import { expect } from "chai";
+import { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
 import type { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import {
   MessageStatus,
@@ -28,6 +29,7 @@ const clientsOver = (transport: RpcTransport) => ({
   routing: createClient(RoutingService, transport),
   messaging: createClient(MessagingService, transport),
   webhooks: createClient(WebhookService, transport),
+  campaigns: createClient(CampaignService, transport),
 });
 type Clients = ReturnType<typeof clientsOver>;
 
@@ -115,6 +117,11 @@ const REFUSALS: Readonly<Record<string, [(on: Clients) => Promise<unknown>, stri
     ({ messaging }) =>
       messaging.reportOutcomes({ outcomes: [{ kind: 1 }, { kind: 99 as OutcomeKind }] }),
     "outcomes[1].kind",
+  ],
+  "a campaign of no mode": [
+    ({ campaigns }) =>
+      campaigns.getCampaign({ tenantId: TENANT, mode: 9 as Mode, campaignId: newId("campaign") }),
+    "mode",
   ],
   "the route of a message of no mode": [
     ({ routing }) => routing.explain({ to: "+2348031234567", mode: 9 as Mode }),
