@@ -11,7 +11,12 @@ export const SMOKE_TEST = "test";
 
 export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
   gateway: {
-    "sms.v1.TenantService": ["AuthenticateMany"],
+    "sms.v1.TenantService": [
+      "AuthenticateMany",
+      ...["RequestSignIn", "OpenSession", "AuthenticateSessions", "SwitchTenant"],
+      ...["ListMemberships", "ListSessions", "EndSession"],
+      ...["ListPeople", "InvitePerson", "ChangeRole", "RemovePerson"],
+    ],
     "sms.v1.SenderIdService": ["ListSenderIds"],
     "sms.v1.WalletService": ["GetWallet"],
     "sms.v1.MessagingService": [

@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import { AUDIT } from "../shared/io/audit-log.ts";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
+import { ROLES } from "./domain/roles.ts";
 
 const SHAPES: readonly CollectionShape[] = [
   {
@@ -35,7 +36,73 @@ const SHAPES: readonly CollectionShape[] = [
   },
 ];
 
+const TEXT = { bsonType: "string" };
+const DATE = { bsonType: "date" };
+
+/** People, their places in tenants, and how they sign in. */
+const IDENTITY_SHAPES: readonly CollectionShape[] = [
+  {
+    name: "people",
+    indexes: [{ key: { email: 1 }, name: "email", unique: true }],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "email"],
+      properties: { _id: { bsonType: "string", pattern: "^usr_" }, email: TEXT },
+    },
+  },
+  {
+    name: "memberships",
+    indexes: [
+      { key: { tenant_id: 1, email: 1 }, name: "tenant" },
+      { key: { person_id: 1, invited_at: 1 }, name: "person" },
+    ],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "tenant_id", "person_id", "email", "role", "invited_at"],
+      properties: {
+        tenant_id: { bsonType: "string", pattern: "^ten_" },
+        person_id: { bsonType: "string", pattern: "^usr_" },
+        role: { enum: [...ROLES] },
+      },
+    },
+  },
+  {
+    name: "sign_in_links",
+    indexes: [
+      { key: { expires_at: 1 }, name: "kept", expireAfterSeconds: 0 },
+      { key: { person_id: 1 }, name: "person" },
+    ],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "kind", "expires_at"],
+      properties: { _id: { bsonType: "binData" }, expires_at: DATE },
+    },
+  },
+  {
+    name: "sessions",
+    indexes: [
+      { key: { hash: 1 }, name: "hash", unique: true },
+      { key: { person_id: 1, _id: -1 }, name: "person" },
+      { key: { expires_at: 1 }, name: "kept", expireAfterSeconds: 0 },
+    ],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "hash", "tenant_id", "role", "last_seen_at", "expires_at"],
+      properties: {
+        _id: { bsonType: "string", pattern: "^ses_" },
+        hash: { bsonType: "binData" },
+        role: { enum: [...ROLES] },
+      },
+    },
+  },
+  {
+    name: "sign_in_attempts",
+    indexes: [{ key: { expires_at: 1 }, name: "kept", expireAfterSeconds: 0 }],
+    validator: { bsonType: "object", required: ["_id", "count", "next_at", "expires_at"] },
+  },
+];
+
 /** Creates or updates collections, indexes and validators. Idempotent. */
 export function migrate(db: Db): Promise<void> {
-  return shapeCollections(db, [...SHAPES, AUDIT]);
+  return shapeCollections(db, [...SHAPES, ...IDENTITY_SHAPES, AUDIT]);
 }

@@ -4,9 +4,15 @@ import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import type { ServiceContext } from "../shared/io/service-context.ts";
 import { createTenantInvalidation } from "./adapters/events.ts";
+import { identityHandlers } from "./adapters/identity-rpc.ts";
+import { createMailer } from "./adapters/mailer.ts";
 import { tenantRoutes } from "./adapters/rpc.ts";
+import { createPeopleService } from "./app/people.ts";
+import { createSessionService } from "./app/sessions.ts";
 import { createTenantService } from "./app/tenants.ts";
 import { TENANT_SETTINGS } from "./config.ts";
+import { createPeopleStore } from "./store/people-store.ts";
+import { createSessionStore } from "./store/session-store.ts";
 import { createTenantStore } from "./store/tenant-store.ts";
 
 /** Reads the settings; throws `ConfigError` that names every invalid one. */
@@ -38,10 +44,37 @@ export async function start(context: ServiceContext): Promise<void> {
   lifecycle.onClose("tenant cache invalidation", () => nats.close());
 
   const audit = createAuditLog(mongo.db, config.AUDIT_KEEP_MS);
-  const service = createTenantService(
+  const invalidation = createTenantInvalidation(nats);
+  const tenants = createTenantService(
     createTenantStore(mongo.client, mongo.db, audit),
-    createTenantInvalidation(nats),
+    invalidation,
     clock,
   );
-  context.serve(tenantRoutes(service, audit));
+
+  const mailer = createMailer({
+    url: config.SMTP_URL,
+    from: config.MAIL_FROM,
+    log,
+    signal: lifecycle.signal,
+  });
+  lifecycle.onClose("mail server", async () => mailer.close());
+  const people = createPeopleStore(mongo.client, mongo.db, audit);
+  const consoleUrl = config.CONSOLE_URL.replace(/\/+$/, "");
+  const identity = {
+    tenants,
+    mailer,
+    invalidation,
+    // The token is in the fragment: browsers keep it out of requests, logs and Referer headers.
+    linkUrl: (token: string) => `${consoleUrl}/console/sign-in#${token}`,
+    clock,
+  };
+  const handlers = identityHandlers(
+    createPeopleService({ ...identity, store: people }),
+    createSessionService({
+      ...identity,
+      store: createSessionStore(mongo.client, mongo.db, audit),
+      people,
+    }),
+  );
+  context.serve(tenantRoutes(tenants, handlers, audit));
 }

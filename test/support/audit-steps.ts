@@ -4,7 +4,10 @@ import type { Client } from "@connectrpc/connect";
 import { CampaignService } from "../../proto/gen/sms/v1/campaign_pb.js";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import { ConsentService } from "../../proto/gen/sms/v1/consent_pb.js";
+import { Role } from "../../proto/gen/sms/v1/identity_pb.js";
+import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
+import type { Mailbox } from "./mailbox.ts";
 import { eventually } from "./poll.ts";
 import type { AuditedMethod } from "./rpc-effects.ts";
 
@@ -46,9 +49,73 @@ export type AuditWorld = {
   readonly client: <S extends DescService>(service: S) => Client<S>;
   readonly tenantId: string;
   readonly sender: string;
+  readonly mailbox: Mailbox;
   /** Each delivery to it fails. */
   readonly failingUrl: string;
 };
+
+export function identitySteps({ client, tenantId, mailbox }: AuditWorld): LazyStep[] {
+  const identity = client(TenantService);
+  const signIn = async () => {
+    await identity.requestSignIn({ email, address: "203.0.113.7" });
+    const opened = await identity.openSession({ token: await mailbox.tokenFor(email, "sgn") });
+    return opened.session?.id ?? "";
+  };
+  const step = stepsOf(tenantId);
+  const email = "audited@example.org";
+  let token = "";
+  let sessionId = "";
+  let personId = "";
+  let otherTenant = "";
+  return [
+    step(
+      "TenantService/CreatePortalLink",
+      async () => {
+        const { url } = await identity.createPortalLink({ tenantId, role: Role.OWNER });
+        token = url.slice(url.indexOf("#") + 1);
+      },
+      { before: "", after: { kind: "portal", role: "owner" } },
+    ),
+    step(
+      "TenantService/OpenSession",
+      async () => {
+        const { session } = await identity.openSession({ token, address: "203.0.113.7" });
+        sessionId = session?.id ?? "";
+      },
+      { before: "", after: { role: "owner", address: "203.0.113.7" } },
+    ),
+    step("TenantService/EndSession", () => identity.endSession({ sessionId }), { after: "" }),
+    step(
+      "TenantService/InvitePerson",
+      async () => {
+        const invited = await identity.invitePerson({ tenantId, email, role: Role.VIEWER });
+        personId = invited.person?.id ?? "";
+      },
+      { before: "", after: { email, role: "viewer" } },
+    ),
+    step(
+      "TenantService/ChangeRole",
+      () => identity.changeRole({ tenantId, personId, role: Role.SENDER }),
+      { before: { role: "viewer" }, after: { role: "sender" } },
+    ),
+    lazy("TenantService/SwitchTenant", async () => {
+      const made = await client(TenantService).createTenant({ name: `switched ${Date.now()}` });
+      otherTenant = made.tenant?.id ?? "";
+      await identity.invitePerson({ tenantId: otherTenant, email, role: Role.VIEWER });
+      sessionId = await signIn();
+      return {
+        tenantId: otherTenant,
+        call: () => identity.switchTenant({ sessionId, tenantId: otherTenant }),
+        before: { role: "sender" },
+        after: { role: "viewer" },
+      };
+    }),
+    step("TenantService/RemovePerson", () => identity.removePerson({ tenantId, personId }), {
+      before: { email },
+      after: "",
+    }),
+  ];
+}
 
 export function webhookSteps({ client, tenantId, failingUrl: url }: AuditWorld): LazyStep[] {
   const webhooks = client(WebhookService);

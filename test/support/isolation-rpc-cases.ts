@@ -21,6 +21,8 @@ export type Owned = {
   readonly endpoint: string;
   readonly doomed: string;
   readonly delivery: string;
+  /** A person of the account, no owner. */
+  readonly person: string;
   /** An API key that nothing uses. */
   readonly apiKey: string;
   /** An idempotency key used for a send and for the creation of an endpoint. */
@@ -50,6 +52,7 @@ const draft: MakeRequest = (tenantId, own) => ({ tenantId, mode: 1, campaignId: 
 const CARRIERS = "carriers serve all tenants; the gateway never calls it";
 const OPERATORS = "operators look after all tenants; the gateway never calls it";
 const OWN_NAMES = "reservation ids are made by messaging; no tenant can name one";
+const OWN_SESSION = "the gateway names the session of the cookie; test/e2e/console tries others";
 const MAKES = "it makes something new for the tenant it names, and reads nothing";
 
 /** By `Service/Method`, in call order: methods that end a resource come after those that read it. */
@@ -191,6 +194,23 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     review: 1,
   })),
   "SenderIdService/ListAuditRecords": list("senderId", onlyTenant),
+
+  "TenantService/RequestSignIn": internal("anybody may ask for a link to their own address"),
+  "TenantService/CreatePortalLink": internal(OPERATORS),
+  "TenantService/OpenSession": internal("the link names the tenant"),
+  "TenantService/AuthenticateSessions": internal("the session names the tenant"),
+  "TenantService/SwitchTenant": internal(OWN_SESSION),
+  "TenantService/ListMemberships": internal(OWN_SESSION),
+  "TenantService/ListSessions": internal(OWN_SESSION),
+  "TenantService/EndSession": internal(OWN_SESSION),
+  "TenantService/InvitePerson": internal(MAKES),
+  "TenantService/ListPeople": list("person", onlyTenant),
+  "TenantService/ChangeRole": thing((tenantId, own) => ({
+    tenantId,
+    personId: own.person,
+    role: 5,
+  })),
+  "TenantService/RemovePerson": thing((tenantId, own) => ({ tenantId, personId: own.person })),
 
   "TenantService/CreateTenant": internal(OPERATORS),
   "TenantService/GetTenant": internal(OPERATORS),

@@ -1,6 +1,7 @@
 /** Two customers of one stack; the first, the owner, has one of every resource. */
 import { expect } from "chai";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import { Role } from "../../proto/gen/sms/v1/identity_pb.js";
 import { MessageSource, SendEndpoint } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
 import type { Owned } from "./isolation-rpc-cases.ts";
@@ -61,6 +62,8 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
   });
   const { inbound, inboundNumber } = await makeInbound(rest, owner);
   const unused = await rest.tenants.createApiKey({ tenantId });
+  const email = "colleague@example.org";
+  const { person } = await rest.tenants.invitePerson({ tenantId, email, role: Role.VIEWER });
   const test = await post(`${HOOKS}/${endpoint.id}/test`, {});
   await waitForRest(owner, sent, [endpoint.id, doomed.id]);
   return {
@@ -78,6 +81,7 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
     doomed: doomed.id,
     delivery: test.id,
     apiKey: unused.key?.id ?? "",
+    person: person?.id ?? "",
     key: OWNERS.rpcKey,
   };
 }
@@ -135,6 +139,7 @@ export function freeNames(): Owned {
     doomed: newId("webhookEndpoint"),
     delivery: newId("webhookDelivery"),
     apiKey: newId("apiKey"),
+    person: newId("person"),
     key: "free-rpc-key",
   };
 }

@@ -111,15 +111,14 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
   const app = createApp({
     operations,
     pages: createPages(operations, { baseUrl: "/", docsUrl: DOCS_URL }),
+    console: (_context, next) => next(),
     cors: createCors(options.corsOrigins ?? []),
     loadLimiter,
     authenticator: {
-      async authenticate(header) {
-        if (header === `Bearer ${API_KEY}`) return caller;
+      async authenticate({ authorization }) {
+        if (authorization === `Bearer ${API_KEY}`) return caller;
         throw new AppError("unauthenticated", "Give a valid API key as a bearer token.");
       },
-      forgetKey: () => undefined,
-      forgetTenant: () => undefined,
     },
     rateLimiter: options.rateLimiter ?? {
       take: async () =>

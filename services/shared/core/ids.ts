@@ -5,6 +5,8 @@ import { decodeTime, encodeTime, monotonicFactory } from "ulid";
 export const ID_PREFIXES = {
   tenant: "ten_",
   apiKey: "key_",
+  person: "usr_",
+  session: "ses_",
   message: "msg_",
   send: "snd_",
   reservation: "rsv_",

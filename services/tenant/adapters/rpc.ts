@@ -5,7 +5,6 @@ import {
   type ApiKeySchema,
   AuthenticateResponseSchema,
   TenantService as TenantRpc,
-  type TenantSchema,
 } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { isId } from "../../shared/core/ids.ts";
 import { checkCursor, checkItems, checkKnown, pageLimit } from "../../shared/core/limits.ts";
@@ -13,7 +12,8 @@ import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { auditHandler } from "../../shared/rpc/audit-handler.ts";
 import type { Authenticated, TenantService } from "../app/tenants.ts";
 import type { ApiKey } from "../domain/api-key.ts";
-import type { Tenant } from "../domain/tenant.ts";
+import type { identityHandlers } from "./identity-rpc.ts";
+import { tenantToProto } from "./proto.ts";
 
 /** Most tenants or keys of one lookup. */
 const LOOKUPS_MAX = 256;
@@ -25,12 +25,17 @@ const MODE_FROM_PROTO: Readonly<Partial<Record<Mode, ApiKey["mode"]>>> = {
 };
 
 /** Serves `sms.v1.TenantService`: mapping between protobuf and the domain. */
-export function tenantRoutes(service: TenantService, audit: AuditLog) {
+export function tenantRoutes(
+  service: TenantService,
+  identity: ReturnType<typeof identityHandlers>,
+  audit: AuditLog,
+) {
   return (router: ConnectRouter): void => {
     router.service(TenantRpc, {
       ...auditHandler(TenantRpc, audit),
+      ...identity,
       createTenant: async (request) => ({
-        tenant: toProto(
+        tenant: tenantToProto(
           await service.createTenant({
             name: request.name,
             rateLimit: request.rateLimit || undefined,
@@ -43,19 +48,19 @@ export function tenantRoutes(service: TenantService, audit: AuditLog) {
         ),
       }),
       getTenant: async (request) => ({
-        tenant: toProto(await service.getTenant(request.idOrName)),
+        tenant: tenantToProto(await service.getTenant(request.idOrName)),
       }),
       getTenants: async ({ ids }) => {
         checkItems("ids", ids.length, 1, LOOKUPS_MAX);
-        return { tenants: (await service.findTenants(ids)).map(toProto) };
+        return { tenants: (await service.findTenants(ids)).map(tenantToProto) };
       },
       listTenants: async (request) => {
         checkCursor(request.cursor === "" || isId("tenant", request.cursor));
         const page = await service.listTenants(pageLimit(request.limit), request.cursor);
-        return { tenants: page.tenants.map(toProto), nextCursor: page.nextCursor };
+        return { tenants: page.tenants.map(tenantToProto), nextCursor: page.nextCursor };
       },
       updateTenant: async (request) => ({
-        tenant: toProto(
+        tenant: tenantToProto(
           await service.updateTenant(request.tenantId, {
             isSuspended: request.suspended,
             isEmailVerified: request.emailVerified,
@@ -98,24 +103,7 @@ function authenticated({
   key,
   tenant,
 }: Authenticated): MessageInitShape<typeof AuthenticateResponseSchema> {
-  return { key: keyToProto(key), tenant: toProto(tenant) };
-}
-
-function toProto(tenant: Tenant): MessageInitShape<typeof TenantSchema> {
-  return {
-    id: tenant.id,
-    name: tenant.name,
-    suspended: tenant.isSuspended,
-    emailVerified: tenant.isEmailVerified,
-    rateLimit: tenant.rateLimit,
-    burst: tenant.burst,
-    bulkMax: tenant.bulkMax,
-    currency: tenant.currency,
-    plan: tenant.plan,
-    redactBodies: tenant.redactsBodies,
-    createdAtMs: BigInt(tenant.createdAtMs),
-    updatedAtMs: BigInt(tenant.updatedAtMs),
-  };
+  return { key: keyToProto(key), tenant: tenantToProto(tenant) };
 }
 
 function keyToProto(key: ApiKey): MessageInitShape<typeof ApiKeySchema> {

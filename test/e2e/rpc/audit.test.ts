@@ -25,12 +25,14 @@ import {
   type AuditStep,
   campaignSteps,
   consentSteps,
+  identitySteps,
   type LazyStep,
   lazy,
   stepsOf,
   webhookSteps,
 } from "../../support/audit-steps.ts";
 import { insertDeadLetter } from "../../support/dead-letter.ts";
+import { openMailbox } from "../../support/mailbox.ts";
 import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
 import { AUDITED, type AuditedMethod } from "../../support/rpc-effects.ts";
 import { RPC_SERVICES } from "../../support/rpc-services.ts";
@@ -105,10 +107,12 @@ describe("the audit trail", function () {
     const { tenantId } = owner;
     // Nothing listens there.
     const failingUrl = `https://${new URL(rest.stack.receiver.url).hostname}/`;
-    const world = { client, tenantId, sender: owner.sender, failingUrl };
+    const mailbox = openMailbox(rest.stack.dir);
+    const world = { client, tenantId, sender: owner.sender, failingUrl, mailbox };
     const done = new Set<AuditedMethod>();
     const steps = [
       ...tenantSteps(),
+      ...identitySteps(world),
       ...senderSteps(tenantId),
       ...walletSteps(),
       ...routingSteps(),

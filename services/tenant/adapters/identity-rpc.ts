@@ -1,0 +1,128 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type PersonSchema,
+  Role as ProtoRole,
+  type SessionSchema,
+} from "../../../proto/gen/sms/v1/identity_pb.js";
+import type { TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
+import { invert } from "../../shared/core/invert.ts";
+import { checkGiven, checkItems, checkKnown } from "../../shared/core/limits.ts";
+import type { Member } from "../app/identity-ports.ts";
+import type { PeopleService } from "../app/people.ts";
+import type { SessionService } from "../app/sessions.ts";
+import { type Role, scopesOf } from "../domain/roles.ts";
+import type { Session } from "../domain/session.ts";
+import { tenantToProto } from "./proto.ts";
+
+const LOOKUPS_MAX = 256;
+const TOKEN_CHARS_MAX = 128;
+
+const TO_PROTO = {
+  owner: ProtoRole.OWNER,
+  developer: ProtoRole.DEVELOPER,
+  sender: ProtoRole.SENDER,
+  finance: ProtoRole.FINANCE,
+  viewer: ProtoRole.VIEWER,
+} as const satisfies Record<Role, ProtoRole>;
+const FROM_PROTO: ReadonlyMap<ProtoRole, Role> = invert<ProtoRole, Role>(TO_PROTO);
+
+/** The handlers for people and sessions: mapping between protobuf and the domain. */
+export function identityHandlers(
+  people: PeopleService,
+  sessions: SessionService,
+): Partial<ServiceImpl<typeof TenantService>> {
+  return {
+    requestSignIn: async ({ email, address }) => {
+      await sessions.requestSignIn(email, address);
+      return {};
+    },
+    createPortalLink: async ({ tenantId, role, displayName, lifetimeMs }) => {
+      checkGiven("tenant_id", tenantId);
+      const link = await sessions.createPortalLink({
+        tenantId,
+        role: role === ProtoRole.UNSPECIFIED ? "owner" : readRole(role),
+        displayName,
+        lifetimeMs: Number(lifetimeMs),
+      });
+      return { url: link.url, expiresAtMs: BigInt(link.expiresAtMs) };
+    },
+    openSession: async ({ token, address, userAgent }) => {
+      const opened = await sessions.openSession(token.slice(0, TOKEN_CHARS_MAX), {
+        address,
+        userAgent,
+      });
+      return { session: sessionToProto(opened.session), secret: opened.secret };
+    },
+    authenticateSessions: async ({ secretSha256 }) => {
+      checkItems("secret_sha256", secretSha256.length, 1, LOOKUPS_MAX);
+      const found = await sessions.authenticate(secretSha256);
+      return {
+        answers: found.map((one) =>
+          one === undefined
+            ? {}
+            : { session: sessionToProto(one.session), tenant: tenantToProto(one.tenant) },
+        ),
+      };
+    },
+    switchTenant: async ({ sessionId, tenantId }) => {
+      const opened = await sessions.switchTenant(sessionId, tenantId);
+      return { session: sessionToProto(opened.session), secret: opened.secret };
+    },
+    listMemberships: async ({ sessionId }) => ({
+      memberships: (await sessions.listMemberships(sessionId)).map(
+        ({ tenantId, tenantName, role }) => ({ tenantId, tenantName, role: TO_PROTO[role] }),
+      ),
+    }),
+    listSessions: async ({ sessionId }) => ({
+      sessions: (await sessions.listSessions(sessionId)).map(sessionToProto),
+    }),
+    endSession: async ({ sessionId, endedSessionId }) => {
+      await sessions.endSession(sessionId, endedSessionId || sessionId);
+      return {};
+    },
+    listPeople: async ({ tenantId }) => ({
+      people: (await people.listPeople(tenantId)).map(personToProto),
+    }),
+    invitePerson: async ({ tenantId, email, role }) => ({
+      person: personToProto(await people.invitePerson(tenantId, email, readRole(role))),
+    }),
+    changeRole: async ({ tenantId, personId, role }) => ({
+      person: personToProto(await people.changeRole(tenantId, personId, readRole(role))),
+    }),
+    removePerson: async ({ tenantId, personId }) => {
+      await people.removePerson(tenantId, personId);
+      return {};
+    },
+  };
+}
+
+function readRole(role: ProtoRole): Role {
+  return checkKnown("role", FROM_PROTO.get(role));
+}
+
+function personToProto(member: Member): MessageInitShape<typeof PersonSchema> {
+  return {
+    id: member.id,
+    email: member.email,
+    role: TO_PROTO[member.role],
+    invitedAtMs: BigInt(member.invitedAtMs),
+    joinedAtMs: BigInt(member.joinedAtMs ?? 0),
+  };
+}
+
+function sessionToProto(session: Session): MessageInitShape<typeof SessionSchema> {
+  return {
+    id: session.id,
+    tenantId: session.tenantId,
+    personId: session.personId ?? "",
+    name: session.name,
+    role: TO_PROTO[session.role],
+    scopes: [...scopesOf(session.role)],
+    createdAtMs: BigInt(session.createdAtMs),
+    lastSeenAtMs: BigInt(session.lastSeenAtMs),
+    expiresAtMs: BigInt(session.expiresAtMs),
+    address: session.address,
+    userAgent: session.userAgent,
+  };
+}

@@ -1,0 +1,42 @@
+/** The roles of people in a tenant, from the most to the least that they may do (docs/contract.md#console). */
+export const ROLES = ["owner", "developer", "sender", "finance", "viewer"] as const;
+
+/** One of the roles. */
+export type Role = (typeof ROLES)[number];
+
+const VIEWER = [
+  "messages:read",
+  "campaigns:read",
+  "inbound:read",
+  "sender_ids:read",
+  "balance:read",
+] as const;
+
+const DEVELOPER = [
+  ...VIEWER,
+  "messages:send",
+  "webhooks:manage",
+  "campaigns:manage",
+  "suppressions:manage",
+  "sender_ids:manage",
+  "keys:manage",
+  "usage:read",
+  "audit:read",
+] as const;
+
+/**
+ * The scopes of a session by its role. `people:manage` is a scope of sessions alone: no API key can have it, so a
+ * stolen key cannot let people in.
+ */
+const SCOPES_OF: Readonly<Record<Role, readonly string[]>> = {
+  owner: [...DEVELOPER, "wallet:read", "account:manage", "people:manage"],
+  developer: DEVELOPER,
+  sender: [...VIEWER, "messages:send", "campaigns:manage", "suppressions:manage", "usage:read"],
+  finance: ["balance:read", "wallet:read", "usage:read", "messages:read"],
+  viewer: VIEWER,
+};
+
+/** What a session of that role may do. */
+export function scopesOf(role: Role): readonly string[] {
+  return SCOPES_OF[role];
+}
