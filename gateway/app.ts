@@ -16,6 +16,7 @@ import {
   identify,
   removeRateLimitHeaders,
 } from "./auth/admission.ts";
+import { actorName, type Caller } from "./auth/caller.ts";
 import { announcesBody, type BodyLimits, isCsv, readBody } from "./http/body.ts";
 import type { Cors } from "./http/cors.ts";
 import { mustDrain, respondAndDrain } from "./http/drain-request.ts";
@@ -44,6 +45,8 @@ export type AppParts = AdmissionParts & {
   readonly operations: readonly Operation[];
   /** Serves paths that need no key (docs, OpenAPI, error pages); calls `next` for all others. */
   readonly pages: Middleware;
+  /** Serves the console and its sessions; calls `next` for all others. */
+  readonly console: Middleware;
   readonly cors: Cors;
   readonly loadLimiter: LoadLimiter;
   readonly docsUrl: string;
@@ -66,6 +69,7 @@ export function createApp(parts: AppParts): Koa {
   const table = compileOperations(parts.operations);
   app.use(outermost(parts, table));
   app.use(parts.pages);
+  app.use(parts.console);
   app.use(dispatch(parts));
   return app;
 }
@@ -177,7 +181,7 @@ function dispatch(parts: AppParts): Middleware {
     if (match === undefined || operation === undefined) return unmatched(parts, context);
     const caller = await admit(parts, context);
     if (!caller.scopes.has(operation.scope)) {
-      throw new AppError("insufficient_scope", `The API key lacks the scope ${operation.scope}.`);
+      throw new AppError("insufficient_scope", lacksScope(caller, operation.scope));
     }
     if (state.bodyBytes.length > LARGE_BYTES) {
       const { tenantId } = caller;
@@ -190,6 +194,12 @@ function dispatch(parts: AppParts): Middleware {
     if (operation.isDeprecated === true) context.set(deprecation);
     respond(context, await handle(context, operation, match));
   };
+}
+
+function lacksScope({ session }: Caller, scope: string): string {
+  return session === undefined
+    ? `The API key lacks the scope ${scope}.`
+    : `The role ${session.role} lacks the scope ${scope}.`;
 }
 
 /**
@@ -229,8 +239,8 @@ function handle(
   const forms = { isCsv: isCsv(context.req), wantsCsv: wantsCsv(headers.accept) };
   const call = { requestId, tenantId: caller.tenantId, traceparent };
   // For the audit trails of services; a read leaves no entry.
-  const actorName = `api_key:${caller.keyId}`;
-  const actor = context.method === "GET" ? {} : { actorName, actorAddress: address };
+  const named = { actorName: actorName(caller), actorAddress: address };
+  const actor = context.method === "GET" ? {} : named;
   return runInCall({ ...call, ...actor }, () =>
     operation.handle({ caller, requestId, params, query, bodyBytes, idempotencyKey, ...forms }),
   );

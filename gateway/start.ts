@@ -15,8 +15,11 @@ import { createApp } from "./app.ts";
 import { createAuthenticator } from "./auth/authenticate.ts";
 import { subscribeInvalidations } from "./auth/cache-invalidation.ts";
 import { compileNetworks } from "./auth/caller-address.ts";
+import { createCallerCache } from "./auth/caller-cache.ts";
 import { createKeyLoader } from "./auth/key-loader.ts";
+import { createSessionLoader } from "./auth/session-loader.ts";
 import { GATEWAY_SETTINGS } from "./config.ts";
+import { createConsole } from "./console/console.ts";
 import { createPages } from "./docs/pages.ts";
 import { createAccessLog } from "./http/access-log.ts";
 import { createBodyBudget } from "./http/body-budget.ts";
@@ -52,21 +55,25 @@ export async function start(context: ServiceContext): Promise<void> {
 
   const { redis, nats } = await openConnections(context, config);
 
-  const loadKey = createKeyLoader(context.client(TenantService));
-  const authenticator = createAuthenticator(loadKey, config.AUTH_CACHE_MS);
-  subscribeInvalidations(nats, authenticator);
+  const addresses = publicAddresses(config);
+  const tenants = context.client(TenantService);
+  const keys = createCallerCache(createKeyLoader(tenants), config.AUTH_CACHE_MS);
+  const sessions = createCallerCache(createSessionLoader(tenants), config.AUTH_CACHE_MS);
+  subscribeInvalidations(nats, { keys, sessions });
+  const ownOrigin = config.BASE_URL === "" ? "" : new URL(config.BASE_URL).origin;
+  const authenticator = createAuthenticator({ keys, sessions, ownOrigin });
   const limits = createLimits(context, config, redis);
   const { loadLimiter, responses } = limits;
 
   const ports = createPorts(context, config, redis);
   const operations = createOperations(ports, config.MESSAGE_SEND_SUNSET === "keep");
 
-  const addresses = publicAddresses(config);
   const { docsUrl } = addresses;
   const accessLog = createAccessLog(context, config.ACCESS_LOG);
   const app = createApp({
     operations,
     pages: createPages(operations, addresses),
+    console: createConsole({ ...limits, authenticator, tenants, ownOrigin }),
     cors: createCors(config.CORS_ORIGINS),
     ...limits,
     authenticator,

@@ -17,18 +17,27 @@ export type AdmissionParts = {
   readonly connections: ConnectionShares;
 };
 
+/** The network address of the client, behind trusted proxies too. */
+export function addressOf(
+  { isTrustedProxy }: Pick<AdmissionParts, "isTrustedProxy">,
+  { req }: Context,
+): string {
+  const forwardedFor = req.headers["x-forwarded-for"] as string | undefined;
+  return callerAddress(req.socket.remoteAddress ?? "", forwardedFor, isTrustedProxy);
+}
+
 /** Authenticates the caller and checks its address: 401, 403 `ip_not_allowed`. */
 export async function identify(parts: AdmissionParts, context: Context): Promise<Caller> {
   const { headers, rawHeaders, socket } = context.req;
   // Reject two keys: a proxy may have checked the other one.
-  const credentials = isDuplicateHeader(rawHeaders, "authorization")
+  const authorization = isDuplicateHeader(rawHeaders, "authorization")
     ? undefined
     : headers.authorization;
-  const caller = await parts.authenticator.authenticate(credentials);
+  const { method } = context;
+  const caller = await parts.authenticator.authenticate({ method, headers, authorization });
   (context.state as RequestState).caller = caller;
   parts.connections.trust(socket);
-  const forwardedFor = headers["x-forwarded-for"] as string | undefined;
-  const address = callerAddress(socket.remoteAddress ?? "", forwardedFor, parts.isTrustedProxy);
+  const address = addressOf(parts, context);
   (context.state as RequestState).address = address;
   if (!caller.allowsAddress(address)) {
     throw new AppError("ip_not_allowed", "The API key may not be used from this IP address.");

@@ -1,93 +1,64 @@
-import { hash } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
-import { setRecent } from "../../services/shared/flow/lru.ts";
 import type { Caller } from "./caller.ts";
-import type { LoadKey } from "./key-loader.ts";
+import type { CallerCache } from "./caller-cache.ts";
+import { isFromConsole } from "./same-origin.ts";
+import { sessionSecret } from "./session-cookie.ts";
 
-/** Resolves an `Authorization` header to a caller; throws `unauthenticated`. */
-export type Authenticator = {
-  authenticate(header: string | undefined): Promise<Caller>;
-  /** Removes one key (hex of its hash), or all keys of a tenant, from the cache. */
-  forgetKey(hashHex: string): void;
-  forgetTenant(tenantId: string): void;
+/** What a request says about its caller. `authorization` is undefined too when it was sent twice. */
+export type Credentials = {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly authorization: string | undefined;
 };
 
-/** A cached caller, or `undefined` for an invalid key; valid until `untilMs`. */
-type CacheEntry = { readonly caller: Caller | undefined; readonly untilMs: number };
-
-/** Valid keys cached; beyond, the oldest entry is evicted. */
-const GOOD_MAX = 50_000;
-
-/** Invalid keys cached, apart from the valid ones: a flood of made-up keys must not evict those. */
-const BAD_MAX = 10_000;
+/** Resolves a request to its caller; throws `unauthenticated`, or `origin_not_allowed` for a session. */
+export type Authenticator = { authenticate(credentials: Credentials): Promise<Caller> };
 
 const BEARER = /^Bearer +([A-Za-z0-9_-]{20,128})$/i;
 
 /**
- * Looks callers up by the SHA-256 of their secret, so no comparison runs over the secret itself. Results, also
- * negative ones, are cached for `cacheMs`: a revoked key works no longer than that, even when the invalidation
- * message is lost. A cached caller in use is refreshed after half of `cacheMs`, in the background, so that no
- * request waits.
+ * A request is authenticated by an API key, or else by the cookie of a console session. With an `Authorization` header
+ * the cookie is not read, so that one request never has two callers.
  */
-export function createAuthenticator(loadKey: LoadKey, cacheMs: number): Authenticator {
-  const good = new Map<string, CacheEntry>();
-  const bad = new Map<string, CacheEntry>();
-  const inFlight = new Map<string, Promise<Caller | undefined>>();
+export function createAuthenticator(options: {
+  readonly keys: Pick<CallerCache, "find">;
+  readonly sessions: Pick<CallerCache, "find">;
+  /** The public origin of this gateway; empty when only the `Host` header names it. */
+  readonly ownOrigin: string;
+}): Authenticator {
+  const { keys, sessions, ownOrigin } = options;
 
-  function keep(hashHex: string, entry: CacheEntry): void {
-    const isGood = entry.caller !== undefined;
-    const [into, outOf, max] = isGood ? [good, bad, GOOD_MAX] : [bad, good, BAD_MAX];
-    outOf.delete(hashHex);
-    setRecent(into, hashHex, entry, max);
-  }
-
-  function load(hashHex: string): Promise<Caller | undefined> {
-    const running = inFlight.get(hashHex);
-    if (running !== undefined) return running;
-    const startedMs = Date.now();
-    const loading: Promise<Caller | undefined> = loadKey(hashHex)
-      .then((caller) => {
-        // Do not cache a result whose key was invalidated while the call was in progress.
-        if (inFlight.get(hashHex) === loading) {
-          keep(hashHex, { caller, untilMs: startedMs + cacheMs });
-        }
-        return caller;
-      })
-      .finally(() => {
-        if (inFlight.get(hashHex) === loading) inFlight.delete(hashHex);
-      });
-    inFlight.set(hashHex, loading);
-    return loading;
-  }
-
-  function find(hashHex: string): Caller | undefined | Promise<Caller | undefined> {
-    const entry = good.get(hashHex) ?? bad.get(hashHex);
-    const leftMs = entry === undefined ? 0 : entry.untilMs - Date.now();
-    // More than `cacheMs` left means that the clock was set back: the age is unknown.
-    if (entry === undefined || leftMs <= 0 || leftMs > cacheMs) return load(hashHex);
-    if (entry.caller !== undefined && leftMs < cacheMs / 2) load(hashHex).catch(() => undefined);
-    return entry.caller;
+  async function ofSession({ method, headers }: Credentials): Promise<Caller | undefined> {
+    const secret = sessionSecret(headers);
+    if (secret === undefined) return undefined;
+    const caller = await sessions.find(secret);
+    if (caller === undefined) return undefined;
+    if (!isFromConsole(method, headers, ownOrigin)) {
+      throw new AppError(
+        "origin_not_allowed",
+        "A console session works on the console's own pages.",
+      );
+    }
+    // A key has a mode; a person chooses one for each request.
+    return headers["sms-mode"] === "test" ? { ...caller, mode: Mode.TEST } : caller;
   }
 
   return {
-    async authenticate(header) {
-      const secret = BEARER.exec(header ?? "")?.[1];
-      const caller = secret === undefined ? undefined : await find(hash("sha256", secret, "hex"));
+    async authenticate(credentials) {
+      const { headers, authorization } = credentials;
+      const secret = BEARER.exec(authorization ?? "")?.[1];
+      const caller =
+        headers.authorization === undefined
+          ? await ofSession(credentials)
+          : secret === undefined
+            ? undefined
+            : await keys.find(secret);
       if (caller === undefined) {
         throw new AppError("unauthenticated", "Give a valid API key as a bearer token.");
       }
       return caller;
-    },
-    forgetKey(hashHex) {
-      good.delete(hashHex);
-      bad.delete(hashHex);
-      inFlight.delete(hashHex);
-    },
-    forgetTenant(tenantId) {
-      for (const [hashHex, { caller }] of good) {
-        if (caller?.tenantId === tenantId) good.delete(hashHex);
-      }
-      inFlight.clear();
     },
   };
 }

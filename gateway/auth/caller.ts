@@ -1,7 +1,9 @@
 import type { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import type { Tenant } from "../../proto/gen/sms/v1/tenant_pb.js";
 
-/** The caller: its key and tenant, as last confirmed by the tenant service. */
+/** The caller: an API key or a console session, with its tenant, as last confirmed by the tenant service. */
 export type Caller = {
+  /** The id of the API key, or of the session. */
   readonly keyId: string;
   readonly tenantId: string;
   readonly mode: Mode.LIVE | Mode.TEST;
@@ -13,4 +15,36 @@ export type Caller = {
   readonly burst: number;
   readonly bulkMax: number;
   readonly currency: string;
+  /** Present for a person in the console. */
+  readonly session?: ConsoleSession;
 };
+
+/** The roles of people, with the names of the contract. */
+export type RoleName = "owner" | "developer" | "sender" | "finance" | "viewer";
+
+/** A person's session. */
+export type ConsoleSession = {
+  readonly id: string;
+  /** The e-mail address, or the name of the portal link. */
+  readonly name: string;
+  readonly role: RoleName;
+  readonly tenantName: string;
+  readonly expiresAtMs: number;
+};
+
+/** What a caller has from its tenant. */
+export function tenantLimits(tenant: Tenant) {
+  return {
+    isSuspended: tenant.suspended,
+    isEmailVerified: tenant.emailVerified,
+    rateLimit: tenant.rateLimit,
+    burst: tenant.burst,
+    bulkMax: tenant.bulkMax,
+    currency: tenant.currency,
+  };
+}
+
+/** The caller's name in audit trails. */
+export function actorName({ keyId, session }: Caller): string {
+  return session === undefined ? `api_key:${keyId}` : `console:${session.name}`;
+}

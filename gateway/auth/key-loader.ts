@@ -4,19 +4,14 @@ import type { AuthenticateResponse, TenantService } from "../../proto/gen/sms/v1
 import { AppError } from "../../services/shared/core/errors.ts";
 import { createDataLoader } from "../../services/shared/flow/data-loader.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
-import type { Caller } from "./caller.ts";
+import { type Caller, tenantLimits } from "./caller.ts";
 import { compileNetworks } from "./caller-address.ts";
-
-/**
- * Loads the caller of a key, given as the hex of its secret's SHA-256; undefined for an invalid key. Throws
- * `service_unavailable` when the tenant service cannot answer.
- */
-export type LoadKey = (hashHex: string) => Promise<Caller | undefined>;
+import type { LoadCaller } from "./caller-cache.ts";
 
 const TIMEOUT = { timeoutMs: 3000 } as const;
 
-/** Creates the loader. Keys requested in the same tick go in one call. */
-export function createKeyLoader(tenants: Client<typeof TenantService>): LoadKey {
+/** Creates the loader of API keys. Keys requested in the same tick go in one call. */
+export function createKeyLoader(tenants: Client<typeof TenantService>): LoadCaller {
   const load = createDataLoader({
     name: "keys",
     batchMax: 256,
@@ -26,6 +21,11 @@ export function createKeyLoader(tenants: Client<typeof TenantService>): LoadKey 
       return hashes.map((_, at) => toCaller(answers[at]));
     },
   });
+  return busyOnFailure(load);
+}
+
+/** Throws `service_unavailable`, which customers know, when the tenant service cannot answer. */
+export function busyOnFailure(load: LoadCaller): LoadCaller {
   return (hashHex) =>
     load(hashHex).catch((cause: unknown) => {
       // Pass bugs on: they are logged as internal errors, and a retry does not help.
@@ -49,11 +49,6 @@ function toCaller(answer: AuthenticateResponse | undefined): Caller | undefined 
     mode: key.mode === Mode.TEST ? Mode.TEST : Mode.LIVE,
     scopes: new Set(key.scopes),
     allowsAddress: allowedNetworks.length === 0 ? () => true : compileNetworks(allowedNetworks),
-    isSuspended: tenant.suspended,
-    isEmailVerified: tenant.emailVerified,
-    rateLimit: tenant.rateLimit,
-    burst: tenant.burst,
-    bulkMax: tenant.bulkMax,
-    currency: tenant.currency,
+    ...tenantLimits(tenant),
   };
 }

@@ -38,7 +38,9 @@ const PLACES: readonly { readonly pattern: RegExp; readonly rank?: number }[] = 
   { pattern: /^services\/smsctl\/(main\.ts|smsctl\.mjs)$/ },
   { pattern: /^services\/smsctl\/(calls|check|cli|commands)\/[\w-]+\.ts$/ },
   { pattern: /^gateway\/(app|config|start)\.ts$/ },
-  { pattern: /^gateway\/(http|json|load-shedding|auth|rate-limit|idempotency)\/[\w-]+\.ts$/ },
+  {
+    pattern: /^gateway\/(http|json|load-shedding|auth|rate-limit|idempotency|console)\/[\w-]+\.ts$/,
+  },
   { pattern: /^gateway\/(lists|schemas|render)\/[\w-]+\.ts$/ },
   { pattern: /^gateway\/operations\/((campaigns|messages|sends|webhooks)\/)?[\w-]+\.ts$/ },
   { pattern: /^gateway\/docs\/((content|examples|webhook-verification)\/)?[\w-]+\.ts$/ },

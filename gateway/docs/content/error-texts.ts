@@ -48,6 +48,12 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     fix: "Call from a permitted address, or add this one to the key's list.",
     retry: NO_RETRY,
   },
+  origin_not_allowed: {
+    detail: "A console session works on the console's own pages.",
+    happened: "A request with the cookie of a console session came from another site's page.",
+    fix: "Call the API with an API key.",
+    retry: NO_RETRY,
+  },
   insufficient_scope: {
     detail: "The API key lacks the scope messages:send.",
     happened:

@@ -194,7 +194,7 @@ function toRequest(
   return {
     tenantId: caller.tenantId,
     mode: caller.mode,
-    source: MessageSource.API,
+    source: caller.session === undefined ? MessageSource.API : MessageSource.QUICK_SEND,
     endpoint: kind.endpoint,
     from: value.from as string,
     trafficClass: readTrafficClass(value.traffic_class),

@@ -46,6 +46,7 @@ export const ERRORS = {
   unauthenticated: kind(401, GRPC.unauthenticated, "Authentication failed"),
   insufficient_balance: kind(402, GRPC.failedPrecondition, "Insufficient balance"),
   ip_not_allowed: kind(403, GRPC.permissionDenied, "IP address not allowed"),
+  origin_not_allowed: kind(403, GRPC.permissionDenied, "Origin not allowed"),
   insufficient_scope: kind(403, GRPC.permissionDenied, "Insufficient scope"),
   email_not_verified: kind(403, GRPC.permissionDenied, "Email not verified"),
   tenant_suspended: kind(403, GRPC.permissionDenied, "Account suspended"),

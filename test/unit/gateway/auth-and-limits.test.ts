@@ -4,6 +4,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { createAuthenticator } from "../../../gateway/auth/authenticate.ts";
 import { callerAddress, compileNetworks } from "../../../gateway/auth/caller-address.ts";
+import { createCallerCache, type LoadCaller } from "../../../gateway/auth/caller-cache.ts";
 import { createKeyLoader } from "../../../gateway/auth/key-loader.ts";
 import { createLoadLimiter } from "../../../gateway/load-shedding/load-limiter.ts";
 import { requestCost } from "../../../gateway/rate-limit/request-cost.ts";
@@ -145,6 +146,22 @@ describe("the authenticator", () => {
     const load = createKeyLoader(client as unknown as Client<typeof TenantService>);
     return { load, calls };
   }
+  /** Authenticates by keys alone. */
+  function authenticatorOf(load: LoadCaller) {
+    const keys = createCallerCache(load, 60_000);
+    const sessions = { find: () => undefined };
+    const { authenticate } = createAuthenticator({ keys, sessions, ownOrigin: "" });
+    return {
+      authenticate: (authorization: string | undefined) =>
+        authenticate({
+          method: "GET",
+          headers: authorization === undefined ? {} : { authorization },
+          authorization,
+        }),
+      forgetKey: keys.forget,
+      forgetTenant: keys.forgetTenant,
+    };
+  }
   const codeOf = (work: Promise<unknown>) =>
     work.then(
       () => "none",
@@ -153,14 +170,14 @@ describe("the authenticator", () => {
 
   it("loads a key once for many concurrent requests, by the hash of the secret only", async () => {
     const { load, calls } = tenantsThat(async () => good);
-    const authenticator = createAuthenticator(load, 60_000);
+    const authenticator = authenticatorOf(load);
     await Promise.all(Array.from({ length: 50 }, () => authenticator.authenticate(header)));
     expect(calls).to.deep.equal([[hash("sha256", secret, "buffer")]]);
   });
 
   it("loads different keys of one tick in one call", async () => {
     const { load, calls } = tenantsThat(async () => good);
-    const authenticator = createAuthenticator(load, 60_000);
+    const authenticator = authenticatorOf(load);
     const headers = [..."abc"].map((letter) => `Bearer sk_live_${letter.repeat(43)}`);
     await Promise.all(headers.map((one) => authenticator.authenticate(one)));
     expect(calls.map((keys) => keys.length)).to.deep.equal([3]);
@@ -168,7 +185,7 @@ describe("the authenticator", () => {
 
   it("loads a key again after its key or tenant is invalidated", async () => {
     const { load, calls } = tenantsThat(async () => good);
-    const authenticator = createAuthenticator(load, 60_000);
+    const authenticator = authenticatorOf(load);
     await authenticator.authenticate(header);
     authenticator.forgetKey(hash("sha256", secret, "hex"));
     await authenticator.authenticate(header);
@@ -181,7 +198,7 @@ describe("the authenticator", () => {
 
   it("loads a key again when the clock was set back", async () => {
     const { load, calls } = tenantsThat(async () => good);
-    const authenticator = createAuthenticator(load, 60_000);
+    const authenticator = authenticatorOf(load);
     await authenticator.authenticate(header);
     const { now } = Date;
     try {
@@ -196,7 +213,7 @@ describe("the authenticator", () => {
   it("a response in transit when its key is invalidated is not cached", async () => {
     const waiting: ((value: unknown) => void)[] = [];
     const { load, calls } = tenantsThat(() => new Promise((resolve) => waiting.push(resolve)));
-    const authenticator = createAuthenticator(load, 60_000);
+    const authenticator = authenticatorOf(load);
     const first = authenticator.authenticate(header);
     await eventually(async () => waiting.length === 1);
     authenticator.forgetKey(hash("sha256", secret, "hex"));
@@ -211,7 +228,7 @@ describe("the authenticator", () => {
 
   it("refuses unknown, malformed and missing keys, and caches unknown ones", async () => {
     const { load, calls } = tenantsThat(async () => ({}));
-    const authenticator = createAuthenticator(load, 60_000);
+    const authenticator = authenticatorOf(load);
     for (const value of [
       header,
       header,
@@ -228,7 +245,7 @@ describe("the authenticator", () => {
 
   it("accepts the scheme name in any case", async () => {
     const { load } = tenantsThat(async () => good);
-    const authenticator = createAuthenticator(load, 60_000);
+    const authenticator = authenticatorOf(load);
     expect((await authenticator.authenticate(`bearer ${secret}`)).tenantId).to.equal("ten_1");
   });
 
@@ -236,7 +253,7 @@ describe("the authenticator", () => {
     const { load, calls } = tenantsThat(async () => {
       throw new ConnectError("away", Code.Unavailable);
     });
-    const authenticator = createAuthenticator(load, 60_000);
+    const authenticator = authenticatorOf(load);
     expect(await codeOf(authenticator.authenticate(header))).to.equal("service_unavailable");
     expect(await codeOf(authenticator.authenticate(header))).to.equal("service_unavailable");
     expect(calls).to.have.length(2);

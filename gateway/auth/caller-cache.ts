@@ -1,0 +1,84 @@
+import { hash } from "node:crypto";
+import { setRecent } from "../../services/shared/flow/lru.ts";
+import type { Caller } from "./caller.ts";
+
+/** Loads the caller behind a secret, given as the hex of its SHA-256; undefined for an invalid one. */
+export type LoadCaller = (hashHex: string) => Promise<Caller | undefined>;
+
+/** Callers by their secret: API keys, or sessions of the console. */
+export type CallerCache = {
+  find(secret: string): Caller | undefined | Promise<Caller | undefined>;
+  /** Removes the caller of one secret (hex of its hash), or all callers of a tenant. */
+  forget(hashHex: string): void;
+  forgetTenant(tenantId: string): void;
+};
+
+/** A cached caller, or `undefined` for an invalid secret; valid until `untilMs`. */
+type CacheEntry = { readonly caller: Caller | undefined; readonly untilMs: number };
+
+/** Valid secrets cached; beyond, the oldest entry is evicted. */
+const GOOD_MAX = 50_000;
+
+/** Invalid secrets cached, apart from the valid ones: a flood of made-up secrets must not evict those. */
+const BAD_MAX = 10_000;
+
+/**
+ * Looks callers up by the SHA-256 of their secret, so no comparison runs over the secret itself. Results, also
+ * negative ones, are cached for `cacheMs`: a revoked secret works no longer than that, even when the invalidation
+ * message is lost. A cached caller in use is refreshed after half of `cacheMs`, in the background, so that no
+ * request waits.
+ */
+export function createCallerCache(loadCaller: LoadCaller, cacheMs: number): CallerCache {
+  const good = new Map<string, CacheEntry>();
+  const bad = new Map<string, CacheEntry>();
+  const inFlight = new Map<string, Promise<Caller | undefined>>();
+
+  function keep(hashHex: string, entry: CacheEntry): void {
+    const isGood = entry.caller !== undefined;
+    const [into, outOf, max] = isGood ? [good, bad, GOOD_MAX] : [bad, good, BAD_MAX];
+    outOf.delete(hashHex);
+    setRecent(into, hashHex, entry, max);
+  }
+
+  function load(hashHex: string): Promise<Caller | undefined> {
+    const running = inFlight.get(hashHex);
+    if (running !== undefined) return running;
+    const startedMs = Date.now();
+    const loading: Promise<Caller | undefined> = loadCaller(hashHex)
+      .then((caller) => {
+        // Do not cache a result whose secret was invalidated while the call was in progress.
+        if (inFlight.get(hashHex) === loading) {
+          keep(hashHex, { caller, untilMs: startedMs + cacheMs });
+        }
+        return caller;
+      })
+      .finally(() => {
+        if (inFlight.get(hashHex) === loading) inFlight.delete(hashHex);
+      });
+    inFlight.set(hashHex, loading);
+    return loading;
+  }
+
+  return {
+    find(secret) {
+      const hashHex = hash("sha256", secret, "hex");
+      const entry = good.get(hashHex) ?? bad.get(hashHex);
+      const leftMs = entry === undefined ? 0 : entry.untilMs - Date.now();
+      // More than `cacheMs` left means that the clock was set back: the age is unknown.
+      if (entry === undefined || leftMs <= 0 || leftMs > cacheMs) return load(hashHex);
+      if (entry.caller !== undefined && leftMs < cacheMs / 2) load(hashHex).catch(() => undefined);
+      return entry.caller;
+    },
+    forget(hashHex) {
+      good.delete(hashHex);
+      bad.delete(hashHex);
+      inFlight.delete(hashHex);
+    },
+    forgetTenant(tenantId) {
+      for (const [hashHex, { caller }] of good) {
+        if (caller?.tenantId === tenantId) good.delete(hashHex);
+      }
+      inFlight.clear();
+    },
+  };
+}

@@ -1,0 +1,90 @@
+/** What the console's own routes have in common: who may call them, and how a body is read. */
+import type { Client } from "@connectrpc/connect";
+import type { Context } from "koa";
+import type { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { runInCall } from "../../services/shared/rpc/call-context.ts";
+import { type AdmissionParts, addressOf, admit } from "../auth/admission.ts";
+import { actorName, type Caller } from "../auth/caller.ts";
+import { isFromConsole } from "../auth/same-origin.ts";
+import { type BodyLimits, readBody } from "../http/body.ts";
+import type { RequestState } from "../http/request-state.ts";
+import { parseBody } from "../schemas/parse-body.ts";
+import { object, type Schema } from "../schemas/schema-parts.ts";
+import { compileSchema, refuse, type Validator } from "../schemas/validate.ts";
+
+/** One route: it sets status and body. */
+export type ConsoleRoute = (parts: ConsoleParts, context: Context) => Promise<void>;
+
+export type ConsoleParts = AdmissionParts & {
+  readonly tenants: Client<typeof TenantService>;
+  readonly bodyLimits: BodyLimits;
+  /** The public origin of this gateway; empty when only the `Host` header names it. */
+  readonly ownOrigin: string;
+};
+
+const BODY_BYTES_MAX = 4096;
+/** Requests of strangers, by address: one a second, twenty at once. */
+const STRANGERS = { rate: 1, burst: 20, cost: 1 } as const;
+
+/** A body with these members and no others. */
+export function compileBody(properties: Readonly<Record<string, Schema>>): Validator {
+  return compileSchema({ ...object(properties), additionalProperties: false });
+}
+
+/** Admits a stranger: a request from the console's own pages, and not too many of one address. */
+export async function admitStranger(parts: ConsoleParts, context: Context): Promise<string> {
+  if (!isFromConsole(context.method, context.req.headers, parts.ownOrigin)) {
+    throw new AppError("origin_not_allowed", "Sign in on the console's own pages.");
+  }
+  const address = addressOf(parts, context);
+  const { isAllowed, retryAfterMs } = await parts.rateLimiter.take(`console ${address}`, STRANGERS);
+  if (!isAllowed) {
+    throw new AppError("rate_limited", "Too many requests; wait a little.", { retryAfterMs });
+  }
+  return address;
+}
+
+/** The validated body; throws `validation_error`. */
+export async function readJson(
+  { bodyLimits }: ConsoleParts,
+  context: Context,
+  validate: Validator,
+): Promise<Record<string, unknown>> {
+  const state = context.state as RequestState;
+  const bytes = await readBody(
+    context.req,
+    context.res,
+    { ...bodyLimits, bytesMax: BODY_BYTES_MAX },
+    {
+      onReserve: (reservation) => {
+        state.bodyReservation = reservation;
+      },
+      takesCsv: false,
+      admitLarge: async () => false,
+    },
+  );
+  const { body, faults } = parseBody(bytes, validate);
+  refuse(faults);
+  return body ?? {};
+}
+
+/** A caller in the console; throws `unauthenticated` for an API key. */
+export async function admitPerson(parts: ConsoleParts, context: Context) {
+  const state = context.state as RequestState;
+  state.bodyBytes = EMPTY;
+  const caller = await admit(parts, context);
+  if (caller.session === undefined) {
+    throw new AppError("unauthenticated", "Only a console session has this.");
+  }
+  return { caller, session: caller.session };
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** Calls the service in the name of the person. */
+export function asPerson<T>(context: Context, caller: Caller, run: () => Promise<T>): Promise<T> {
+  const { requestId, address = "" } = context.state as RequestState;
+  const actor = { actorName: actorName(caller), actorAddress: address };
+  return runInCall({ requestId, tenantId: caller.tenantId, ...actor }, run);
+}

@@ -1,0 +1,102 @@
+import type { Person } from "../../proto/gen/sms/v1/identity_pb.js";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { rpcAnswer } from "../../services/shared/rpc/call.ts";
+import type { Caller, RoleName } from "../auth/caller.ts";
+import { ROLE_NUMBERS, roleName } from "../auth/session-loader.ts";
+import type { RequestState } from "../http/request-state.ts";
+import {
+  admitPerson,
+  asPerson,
+  type ConsoleParts,
+  type ConsoleRoute,
+  compileBody,
+  readJson,
+} from "./console-request.ts";
+
+const ROLE = { type: "string", enum: Object.keys(ROLE_NUMBERS) } as const;
+const validateInvitation = compileBody({
+  email: { type: "string", minLength: 3, maxLength: 254 },
+  role: ROLE,
+});
+const validateRole = compileBody({ role: ROLE });
+
+/** The scope of sessions alone; no API key can have it. */
+const SCOPE = "people:manage";
+
+/** The people of the account. */
+export const listPeople: ConsoleRoute = async (parts, context) => {
+  const { tenantId } = await admitOwner(parts, context);
+  const { people } = await rpcAnswer(parts.tenants.listPeople({ tenantId }));
+  context.body = { data: people.map(renderPerson) };
+};
+
+/** Invites a person by e-mail. */
+export const invitePerson: ConsoleRoute = async (parts, context) => {
+  const caller = await admitOwner(parts, context);
+  const { email, role } = await readJson(parts, context, validateInvitation);
+  const invitation = {
+    tenantId: caller.tenantId,
+    email: String(email),
+    role: ROLE_NUMBERS[role as RoleName],
+  };
+  const { person } = await asPerson(context, caller, () =>
+    rpcAnswer(parts.tenants.invitePerson(invitation)),
+  );
+  context.status = 201;
+  context.body = { data: renderFound(person) };
+};
+
+/** Gives a person another role. */
+export const changeRole: ConsoleRoute = async (parts, context) => {
+  const caller = await admitOwner(parts, context);
+  const { role } = await readJson(parts, context, validateRole);
+  const change = {
+    tenantId: caller.tenantId,
+    personId: personOf(context.state as RequestState),
+    role: ROLE_NUMBERS[role as RoleName],
+  };
+  const { person } = await asPerson(context, caller, () =>
+    rpcAnswer(parts.tenants.changeRole(change)),
+  );
+  context.body = { data: renderFound(person) };
+};
+
+/** Removes a person, who is signed out within five seconds. */
+export const removePerson: ConsoleRoute = async (parts, context) => {
+  const caller = await admitOwner(parts, context);
+  const removal = {
+    tenantId: caller.tenantId,
+    personId: personOf(context.state as RequestState),
+  };
+  await asPerson(context, caller, () => rpcAnswer(parts.tenants.removePerson(removal)));
+  context.status = 204;
+};
+
+async function admitOwner(
+  parts: ConsoleParts,
+  context: Parameters<ConsoleRoute>[1],
+): Promise<Caller> {
+  const { caller, session } = await admitPerson(parts, context);
+  if (caller.scopes.has(SCOPE)) return caller;
+  throw new AppError("insufficient_scope", `The role ${session.role} lacks the scope ${SCOPE}.`);
+}
+
+function personOf({ path }: RequestState): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function renderFound(person: Person | undefined) {
+  if (person === undefined) throw new AppError("not_found", "There is no such person.");
+  return renderPerson(person);
+}
+
+function renderPerson(person: Person) {
+  return {
+    object: "person",
+    id: person.id,
+    email: person.email,
+    role: roleName(person.role),
+    invited_at: new Date(Number(person.invitedAtMs)).toISOString(),
+    joined_at: person.joinedAtMs === 0n ? null : new Date(Number(person.joinedAtMs)).toISOString(),
+  };
+}

@@ -1,0 +1,49 @@
+import type { Context } from "koa";
+import type { OpenSessionResponse } from "../../proto/gen/sms/v1/identity_pb.js";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { rpcAnswer } from "../../services/shared/rpc/call.ts";
+import { sessionCookie } from "../auth/session-cookie.ts";
+import { setHeader } from "../http/set-header.ts";
+import { admitStranger, type ConsoleRoute, compileBody, readJson } from "./console-request.ts";
+import { renderSession } from "./sessions.ts";
+
+const validateSignIn = compileBody({ email: { type: "string", minLength: 1, maxLength: 254 } });
+const validateToken = compileBody({ token: { type: "string", minLength: 1, maxLength: 128 } });
+
+/** Asks for a link by e-mail. */
+export const signIn: ConsoleRoute = async (parts, context) => {
+  const address = await admitStranger(parts, context);
+  const { email } = await readJson(parts, context, validateSignIn);
+  await rpcAnswer(parts.tenants.requestSignIn({ email: String(email), address }));
+  // The same answer for an address without an account.
+  context.status = 202;
+  context.body = { data: { object: "sign_in_request" } };
+};
+
+/** Exchanges a link's token for a session. */
+export const openSession: ConsoleRoute = async (parts, context) => {
+  const address = await admitStranger(parts, context);
+  const { token } = await readJson(parts, context, validateToken);
+  const userAgent = String(context.req.headers["user-agent"] ?? "");
+  // A session that the browser had before is not continued: the new one has a secret of its own, so an attacker
+  // cannot make a person use a session whose secret he knows (session fixation).
+  const opened = await rpcAnswer(
+    parts.tenants.openSession({ token: String(token), address, userAgent }),
+  );
+  respondWithSession(context, opened);
+};
+
+/** Sets the cookie of a new session. */
+export function respondWithSession(
+  context: Context,
+  { session, secret }: OpenSessionResponse,
+): void {
+  if (session === undefined) throw new AppError("internal_error", "A session is missing.");
+  setHeader(
+    context,
+    "Set-Cookie",
+    sessionCookie(secret, Number(session.expiresAtMs - session.createdAtMs)),
+  );
+  context.status = 201;
+  context.body = { data: renderSession(session, session.id) };
+}
