@@ -192,6 +192,7 @@ function receiverSettings(layout: Layout, { portBase }: StackState, tls: TlsFile
   return {
     RECEIVER_PORT: String(portOf(portBase, "receiver")),
     RECEIVER_EVENTS_PORT: String(portOf(portBase, "receiver-events")),
+    RECEIVER_MAIL_PORT: String(portOf(portBase, "mail")),
     RECEIVER_CERT_FILE: tls.certFile,
     RECEIVER_KEY_FILE: tls.keyFile,
     RECEIVER_SECRETS_FILE: layout.receiverSecretsFile,

@@ -8,7 +8,9 @@ export const DEFAULT_PORT_BASE = 8080;
 export const PORTS_OF_A_STACK = 60;
 
 const OFFSETS = {
+  // A gateway and its replicas.
   gateway: 0,
+  mail: 9,
   ops: 10,
   grpc: 25,
   mongod: 40,

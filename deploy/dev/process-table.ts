@@ -94,7 +94,9 @@ export const SMSC_SIMULATOR = "smsc-simulator";
 export const RECEIVER = "receiver";
 
 /** Other names people use for the servers and the simulator. */
-const ALIASES: Readonly<Record<string, ServerName | typeof SMSC_SIMULATOR>> = {
+const ALIASES: Readonly<Record<string, ServerName | typeof SMSC_SIMULATOR | typeof RECEIVER>> = {
+  // The customer's mailbox is in the receiver's process.
+  mail: RECEIVER,
   mongodb: "mongod",
   mongo: "mongod",
   nats: "nats-server",
@@ -150,6 +152,8 @@ function defaultSettings(plan: StackPlan): Record<string, string> {
     ].join(","),
     WEBHOOK_CA_FILE: plan.caFile,
     CARRIER_ID: "carrier-dev",
+    SMTP_URL: `smtp://127.0.0.1:${portOf(plan.portBase, "mail")}`,
+    CONSOLE_URL: `http://localhost:${portOf(plan.portBase, "gateway")}`,
   };
 }
 

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { readJson } from "./json-file.ts";
+import { openMailbox } from "./mailbox.ts";
 import { readWholeRequest } from "./parse-http-request.ts";
 import { isSigned } from "./signature.ts";
 
@@ -33,6 +34,7 @@ const setting = (name: string) => {
   return value;
 };
 
+openMailbox(Number(setting("RECEIVER_MAIL_PORT")));
 const events: Received[] = [];
 const secretsFile = setting("RECEIVER_SECRETS_FILE");
 const readSecrets = () => readJson<string[]>(secretsFile) ?? [];

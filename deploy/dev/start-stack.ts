@@ -225,6 +225,7 @@ function wantedPorts(state: StackState, running: ReadonlySet<string>): Map<numbe
   want(portOf(portBase, "smsc-control"), SMSC_SIMULATOR);
   want(portOf(portBase, "receiver"), RECEIVER);
   want(portOf(portBase, "receiver-events"), RECEIVER);
+  want(portOf(portBase, "mail"), RECEIVER);
   return wanted;
 }
 

@@ -1,0 +1,268 @@
+/** Sign-in, sessions, roles and people of the console (docs/contract.md#console), on a whole stack. */
+import { expect } from "chai";
+import { Role } from "../../../proto/gen/sms/v1/identity_pb.js";
+import { type Mailbox, openMailbox } from "../../support/mailbox.ts";
+import { eventually } from "../../support/poll.ts";
+import {
+  type Customer,
+  openRestStack,
+  type RestAnswer,
+  type RestStack,
+} from "../../support/rest.ts";
+import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
+
+const API = "/console/api";
+
+/** A browser: its cookie, and the headers that the console sends. */
+type Browser = {
+  cookie: string;
+  call(
+    method: string,
+    path: string,
+    options?: { body?: unknown; headers?: Record<string, string> },
+  ): Promise<RestAnswer>;
+};
+
+describe("the console's sessions", function () {
+  this.timeout(60_000);
+  let rest: RestStack<TestStack>;
+  let mailbox: Mailbox;
+  let owner: Customer;
+  let addresses = 0;
+
+  before(async function () {
+    this.timeout(240_000);
+    rest = await openRestStack({ TRUSTED_PROXIES: "127.0.0.0/8" }, { processes: ONE_PROCESS });
+    mailbox = openMailbox(rest.stack.dir);
+    owner = await rest.addCustomer();
+  });
+  after(async function () {
+    this.timeout(60_000);
+    await rest?.close();
+  });
+
+  function openBrowser(): Browser {
+    const origin = new URL(rest.stack.gateway).origin;
+    // Each browser has an address of its own: strangers are limited by address.
+    addresses += 1;
+    const address = `198.18.${addresses >> 8}.${addresses & 255}`;
+    const browser: Browser = {
+      cookie: "",
+      async call(method, path, { body, headers = {} } = {}) {
+        const response = await fetch(new URL(path, rest.stack.gateway), {
+          method,
+          headers: {
+            origin,
+            "sms-console": "1",
+            "x-forwarded-for": address,
+            cookie: browser.cookie,
+            ...(body === undefined ? {} : { "content-type": "application/json" }),
+            ...headers,
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+        const set = response.headers.get("set-cookie");
+        if (set !== null) browser.cookie = set.slice(0, set.indexOf(";"));
+        const text = await response.text();
+        return {
+          status: response.status,
+          headers: response.headers,
+          text,
+          body: text === "" ? undefined : JSON.parse(text),
+        };
+      },
+    };
+    return browser;
+  }
+
+  async function portalToken(customer: Customer, role: Role): Promise<string> {
+    const { tenantId } = customer;
+    const { url } = await rest.tenants.createPortalLink({ tenantId, role, displayName: "Ada" });
+    return url.slice(url.indexOf("#") + 1);
+  }
+
+  async function signedIn(customer: Customer, role: Role): Promise<Browser> {
+    const browser = openBrowser();
+    const token = await portalToken(customer, role);
+    const answer = await browser.call("POST", `${API}/session`, { body: { token } });
+    expect(answer.status, answer.text).to.equal(201);
+    return browser;
+  }
+
+  it("a portal link signs in once, and the session says who it is", async () => {
+    const token = await portalToken(owner, Role.VIEWER);
+    const browser = openBrowser();
+    const opened = await browser.call("POST", `${API}/session`, { body: { token } });
+    expect(opened.status).to.equal(201);
+    expect(opened.headers.get("set-cookie")).to.match(
+      /^__Host-sms_session=ses_[\w-]{43}; Path=\/; Max-Age=43200; Secure; HttpOnly; SameSite=Strict$/,
+    );
+    const own = await browser.call("GET", `${API}/session`);
+    expect(own.body.data).to.deep.include({ object: "session", name: "Ada", role: "viewer" });
+    expect(own.body.data.tenant).to.include({ id: owner.tenantId, currency: "NGN" });
+    expect(own.body.data.memberships).to.have.length(1);
+    const again = await openBrowser().call("POST", `${API}/session`, { body: { token } });
+    expect(again.status, again.text).to.equal(404);
+  });
+
+  it("of fifteen browsers that use one link at once, one is signed in", async () => {
+    const token = await portalToken(owner, Role.VIEWER);
+    const answers = await Promise.all(
+      Array.from({ length: 15 }, () =>
+        openBrowser().call("POST", `${API}/session`, { body: { token } }),
+      ),
+    );
+    expect(answers.filter(({ status }) => status === 201)).to.have.length(1);
+  });
+
+  it("a session sends as quick_send, in the mode that it names", async () => {
+    const browser = await signedIn(owner, Role.SENDER);
+    const body = { to: "08031234567", from: owner.sender, body: "From the console" };
+    for (const mode of ["live", "test"]) {
+      const headers = { "sms-mode": mode };
+      const sent = await browser.call("POST", "/v1/sms/messages", { body, headers });
+      expect(sent.status, sent.text).to.equal(202);
+      const found = await browser.call("GET", `/v1/messages/${sent.body.data.id}`, { headers });
+      expect(found.body.data).to.include({ source: "quick_send", mode });
+    }
+  });
+
+  it("a change without the console's header, or from another origin, is refused", async () => {
+    const browser = await signedIn(owner, Role.OWNER);
+    const body = { to: "08031234567", from: owner.sender, body: "Forged" };
+    for (const headers of [
+      { "sms-console": "" },
+      { origin: "https://evil.example" },
+      { origin: "null" },
+      { "sec-fetch-site": "cross-site" },
+    ] as Record<string, string>[]) {
+      const answer = await browser.call("POST", "/v1/sms/messages", { body, headers });
+      expect(answer.status, JSON.stringify(headers)).to.equal(403);
+      expect(answer.body.code).to.equal("origin_not_allowed");
+    }
+    const signOut = await browser.call("DELETE", `${API}/session`, {
+      headers: { origin: "https://evil.example" },
+    });
+    expect(signOut.status).to.equal(403);
+  });
+
+  it("each role does what the contract lets it do, and no more", async () => {
+    const needed: readonly (readonly [string, string, readonly string[]])[] = [
+      ["GET", "/v1/messages", ["owner", "developer", "sender", "finance", "viewer"]],
+      ["GET", "/v1/balance", ["owner", "developer", "sender", "finance", "viewer"]],
+      ["POST", "/v1/sms/messages", ["owner", "developer", "sender"]],
+      ["GET", "/v1/campaigns", ["owner", "developer", "sender", "viewer"]],
+      ["POST", "/v1/campaigns", ["owner", "developer", "sender"]],
+      ["POST", "/v1/webhook-endpoints", ["owner", "developer"]],
+      ["GET", "/v1/inbound-messages", ["owner", "developer", "sender", "viewer"]],
+      ["POST", "/v1/suppressions", ["owner", "developer", "sender"]],
+      ["GET", "/v1/sender-ids", ["owner", "developer", "sender", "viewer"]],
+      ["GET", `${API}/people`, ["owner"]],
+    ];
+    for (const role of [Role.OWNER, Role.DEVELOPER, Role.SENDER, Role.FINANCE, Role.VIEWER]) {
+      const browser = await signedIn(owner, role);
+      const name = ["", "owner", "developer", "sender", "finance", "viewer"][role] ?? "";
+      for (const [method, path, roles] of needed) {
+        const options = method === "POST" ? { body: {} } : {};
+        const answer = await browser.call(method, path, options);
+        const isRefused = answer.status === 403;
+        expect(isRefused, `${name} ${method} ${path}: ${answer.text}`).to.equal(
+          !roles.includes(name),
+        );
+      }
+    }
+  });
+
+  it("an invited person joins by mail, and is out within five seconds of being removed", async () => {
+    const boss = await signedIn(owner, Role.OWNER);
+    const email = "grace@example.org";
+    const invitation = { body: { email: "Grace@Example.org ", role: "viewer" } };
+    const invited = await boss.call("POST", `${API}/people`, invitation);
+    expect(invited.status, invited.text).to.equal(201);
+    expect(invited.body.data).to.include({ email, role: "viewer", joined_at: null });
+    const token = await mailbox.tokenFor(email, "inv");
+    const grace = openBrowser();
+    expect((await grace.call("POST", `${API}/session`, { body: { token } })).status).to.equal(201);
+    expect((await grace.call("GET", "/v1/messages")).status).to.equal(200);
+    const again = await boss.call("POST", `${API}/people`, invitation);
+    expect(again.body.code).to.equal("already_exists");
+
+    const path = `${API}/people/${invited.body.data.id}`;
+    const changed = await boss.call("PATCH", path, { body: { role: "sender" } });
+    expect(changed.body.data).to.include({ role: "sender" });
+    await eventually(async () => {
+      const { body } = await grace.call("GET", `${API}/session`);
+      return body.data.role === "sender";
+    });
+
+    expect((await boss.call("DELETE", path)).status).to.equal(204);
+    const removedMs = Date.now();
+    await eventually(async () => (await grace.call("GET", "/v1/messages")).status === 401);
+    expect(Date.now() - removedMs).to.be.below(5000);
+    expect((await boss.call("DELETE", path)).status).to.equal(404);
+  });
+
+  it("a link by mail verifies an owner's address, and strangers learn nothing", async () => {
+    const fresh = await rest.addCustomer({ emailVerified: false });
+    const email = "lin@example.org";
+    const { tenantId } = fresh;
+    await rest.tenants.invitePerson({ tenantId, email, role: Role.OWNER });
+    const known = await openBrowser().call("POST", `${API}/sign-in`, { body: { email } });
+    const unknown = await openBrowser().call("POST", `${API}/sign-in`, {
+      body: { email: "stranger@example.org" },
+    });
+    expect(unknown.status).to.equal(known.status);
+    expect(unknown.text).to.equal(known.text);
+    expect(known.status).to.equal(202);
+    const token = await mailbox.tokenFor(email, "sgn");
+    expect(mailbox.count("stranger@example.org")).to.equal(0);
+    const lin = openBrowser();
+    expect((await lin.call("POST", `${API}/session`, { body: { token } })).status).to.equal(201);
+    const { tenant } = await rest.tenants.getTenant({ idOrName: tenantId });
+    expect(tenant?.emailVerified).to.equal(true);
+  });
+
+  it("further links for one address must wait, longer each time", async () => {
+    const ask = () =>
+      openBrowser().call("POST", `${API}/sign-in`, { body: { email: "often@example.org" } });
+    const statuses = [];
+    for (let at = 0; at < 5; at += 1) statuses.push((await ask()).status);
+    expect(statuses).to.include(429);
+    const refused = await ask();
+    expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 900);
+  });
+
+  it("the last owner stays, whoever asks", async () => {
+    const fresh = await rest.addCustomer();
+    const { tenantId } = fresh;
+    const invite = (email: string) =>
+      rest.tenants.invitePerson({ tenantId, email, role: Role.OWNER });
+    const [first, second] = [await invite("one@example.org"), await invite("two@example.org")];
+    const ids = [first.person?.id ?? "", second.person?.id ?? ""];
+    const removed = await Promise.allSettled(
+      ids.map((personId) => rest.tenants.removePerson({ tenantId, personId })),
+    );
+    expect(removed.filter(({ status }) => status === "fulfilled")).to.have.length(1);
+    const { people } = await rest.tenants.listPeople({ tenantId });
+    expect(people.map(({ role }) => role)).to.deep.equal([Role.OWNER]);
+  });
+
+  it("a session is listed and ended by its person, and by no other", async () => {
+    const a = await signedIn(owner, Role.VIEWER);
+    const b = await signedIn(owner, Role.VIEWER);
+    const idOf = async (one: Browser) => (await one.call("GET", `${API}/session`)).body.data.id;
+    const foreign = await a.call("DELETE", `${API}/sessions/${await idOf(b)}`);
+    expect(foreign.status).to.equal(404);
+    const listed = await a.call("GET", `${API}/sessions`);
+    expect(listed.body.data).to.have.length(1);
+    expect(listed.body.data[0]).to.include({ current: true, role: "viewer" });
+    expect((await a.call("DELETE", `${API}/session`)).status).to.equal(204);
+    expect((await a.call("GET", "/v1/messages")).status).to.equal(401);
+    expect((await b.call("GET", "/v1/messages")).status).to.equal(200);
+  });
+
+  it("an API key has no session", async () => {
+    const answer = await rest.call("GET", `${API}/session`, { apiKey: owner.apiKey });
+    expect(answer.status).to.equal(401);
+  });
+});
