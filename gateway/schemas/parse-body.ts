@@ -20,6 +20,16 @@ export function parseBody(bytes: Buffer, validate: Validator): ParsedBody {
   }
 }
 
+/** Whether a request has a body. JSON `null` is none: some generated clients send it in place of nothing. */
+export function hasBody(bytes: Buffer): boolean {
+  if (bytes.length === 0) return false;
+  return bytes.length > NULL_BYTES_MAX || !NULL.test(bytes.toString("latin1"));
+}
+
+/** `null` with the white space that a client may put around it. */
+const NULL = /^[ \t\r\n]*null[ \t\r\n]*$/;
+const NULL_BYTES_MAX = 16;
+
 /** The fault of a file without a byte; other faults are found where it is read. */
 export function emptyFileFaults(bytes: Buffer): FieldError[] {
   if (bytes.length > 0) return [];

@@ -8,7 +8,7 @@ import type { OperationDoc } from "../../docs/operation-doc.ts";
 import { readIdempotencyKey } from "../../idempotency/key.ts";
 import type { Cursors } from "../../lists/cursor.ts";
 import { renderCampaign } from "../../render/campaigns.ts";
-import { parseBody } from "../../schemas/parse-body.ts";
+import { hasBody, parseBody } from "../../schemas/parse-body.ts";
 import { queryFaults } from "../../schemas/query.ts";
 import { refuse, type Validator } from "../../schemas/validate.ts";
 import type { Operation, OperationRequest, OperationResponse } from "../operation.ts";
@@ -83,7 +83,7 @@ export async function readCampaignRequest(
   const { key, faults: keyFaults } = readIdempotencyKey(request.idempotencyKey);
   const faults: FieldError[] = [...queryFaults(request.query), ...keyFaults];
   let body: Record<string, unknown> = {};
-  if (request.bodyBytes.length > 0 || options.isBodyRequired) {
+  if (options.isBodyRequired || hasBody(request.bodyBytes)) {
     const read = parseBody(request.bodyBytes, options.validate);
     body = read.body ?? {};
     faults.push(...read.faults);

@@ -9,7 +9,7 @@ import { AppError, type FieldError } from "../../../services/shared/core/errors.
 import { isId } from "../../../services/shared/core/ids.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { readIdempotencyKey } from "../../idempotency/key.ts";
-import { parseBody } from "../../schemas/parse-body.ts";
+import { hasBody, parseBody } from "../../schemas/parse-body.ts";
 import { queryFaults } from "../../schemas/query.ts";
 import { refuse, type Validator } from "../../schemas/validate.ts";
 import type { OperationRequest, OperationResponse } from "../operation.ts";
@@ -61,7 +61,7 @@ export async function readWebhookRequest(
   const ofQuery = queryFaults(request.query);
   const faults: FieldError[] = [...ofQuery, ...keyFaults];
   let body: Record<string, unknown> | undefined = {};
-  if (request.bodyBytes.length > 0 || options.isBodyRequired) {
+  if (options.isBodyRequired || hasBody(request.bodyBytes)) {
     const read = parseBody(request.bodyBytes, validate);
     body = read.body;
     faults.push(...read.faults);
