@@ -236,7 +236,7 @@ function handle(
   const traceparent = span?.traceparent ?? callerTrace(headers);
   const idempotencyKey = headers["idempotency-key"] as string | undefined;
   const { params } = match;
-  const forms = { isCsv: isCsv(context.req), wantsCsv: wantsCsv(headers.accept) };
+  const forms = { isCsv: isCsv(context.req), wantsCsv: wantsCsv(context) };
   const call = { requestId, tenantId: caller.tenantId, traceparent };
   // For the audit trails of services; a read leaves no entry.
   const named = { actorName: actorName(caller), actorAddress: address };
@@ -259,9 +259,13 @@ function respond(context: Context, response: OperationResponse): void {
   context.body = JSON.stringify(response.body);
 }
 
-/** True when CSV is asked for by name; JSON is the answer to anything else (RFC 9110 section 12.5.1). */
-function wantsCsv(accept: string | undefined): boolean {
-  return accept !== undefined && /(?:^|,)[ \t]*text\/csv[ \t]*(?:;|,|$)/i.test(accept);
+/**
+ * True when the client prefers CSV to JSON (RFC 9110 section 12.5.1). Generated clients name both, JSON first; JSON is
+ * also the answer to a client that takes neither.
+ */
+function wantsCsv(context: Context): boolean {
+  if (!/csv/i.test(context.req.headers.accept ?? "")) return false;
+  return context.accepts("application/json", "text/csv") === "text/csv";
 }
 
 /** Answers paths and methods that no operation has. Below /v1 the caller must be admitted first. */

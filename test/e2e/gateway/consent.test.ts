@@ -178,8 +178,13 @@ describe("REST: consent", function () {
       ({ number }: { number: string }) => number,
     );
     expect(numbers).to.deep.equal(["+2348031630001", "+2348031630002", "+2348031630003"]);
+    // A generated client names every media type of the document, JSON first.
+    const json = await call(customer, "GET", "/v1/suppressions", {
+      headers: { accept: "application/json, text/csv, application/problem+json" },
+    });
+    expect(json.body.data).to.have.length(3);
     const csv = await call(customer, "GET", "/v1/suppressions", {
-      headers: { accept: "text/csv" },
+      headers: { accept: "text/csv, */*;q=0.5" },
     });
     expect(csv.text).to.contain("+2348031630003,,import,'=cmd,");
     expect(await bulk(customer, "+2348031630002")).to.equal("recipient_opted_out");
