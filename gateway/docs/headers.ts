@@ -1,3 +1,5 @@
+import type { HeaderName } from "./operation-doc.ts";
+
 /** Response headers of the API, as OpenAPI header objects. */
 export const HEADERS = {
   "X-Request-Id": {
@@ -62,3 +64,20 @@ export const HEADERS = {
     schema: { type: "string", const: "Bearer" },
   },
 } as const;
+
+/** Headers of every response that comes after the rate limit. */
+export const RATE_LIMIT = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
+
+/**
+ * The headers of a response, with those that every response has. Those of `atTimes` are optional, even if their
+ * component is required.
+ */
+export function responseHeaders(
+  always: readonly HeaderName[],
+  atTimes: readonly HeaderName[] = [],
+) {
+  const all = ["X-Request-Id", "Cache-Control", ...always];
+  const required = all.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const);
+  const optional = atTimes.map((name) => [name, { ...HEADERS[name], required: false }] as const);
+  return Object.fromEntries([...required, ...optional]);
+}

@@ -2,23 +2,34 @@
  * The OpenAPI 3.1 document, built from the operations: it publishes the schemas that validate requests, and
  * describes every error that an operation names.
  */
-import { ERRORS, type ErrorCode } from "../../services/shared/core/errors.ts";
 import { KEY_FORM } from "../../services/shared/core/idempotency-key.ts";
 import type { Operation } from "../operations/operation.ts";
 import {
   CAMPAIGN_CHANGE,
   CAMPAIGN_TEST,
   NEW_CAMPAIGN,
+  NEW_RECIPIENT,
   NEW_RECIPIENTS,
+  PREVIEW,
 } from "../schemas/campaigns.ts";
-import { NEW_SUPPRESSIONS } from "../schemas/consent.ts";
-import { RESPONSE_SCHEMAS } from "../schemas/responses.ts";
-import { BATCH_SEND, BULK_SEND, SINGLE_SEND } from "../schemas/sends.ts";
-import { ENDPOINT_CHANGE, NEW_ENDPOINT, RECOVERY } from "../schemas/webhooks.ts";
-import { problemExample } from "./content/problem-examples.ts";
-import { HEADERS } from "./headers.ts";
-import type { HeaderName, OperationDoc, Schema } from "./operation-doc.ts";
-import { EVENT_SCHEMAS, WEBHOOKS } from "./webhook-events.ts";
+import { NEW_SUPPRESSION, NEW_SUPPRESSIONS } from "../schemas/consent.ts";
+import { DELIVERY_STATUS, RESPONSE_SCHEMAS, SENDER_ID_STATUS } from "../schemas/responses.ts";
+import { MESSAGE_SOURCE } from "../schemas/schema-parts.ts";
+import { BATCH_ITEM, BATCH_SEND, BULK_SEND, SINGLE_SEND } from "../schemas/sends.ts";
+import {
+  EMPTY_BODY,
+  ENDPOINT_CHANGE,
+  EVENT_TYPE,
+  NEW_ENDPOINT,
+  RECOVERY,
+} from "../schemas/webhooks.ts";
+import { ENVELOPES } from "./envelopes.ts";
+import { EVENT_SCHEMAS } from "./event-schemas.ts";
+import { HEADERS, RATE_LIMIT, responseHeaders } from "./headers.ts";
+import { componentRef, DEPRECATION, type OperationDoc, type Schema } from "./operation-doc.ts";
+import { type ProblemResponses, problemResponses } from "./problem-responses.ts";
+import { namedSchemas, withReferences } from "./references.ts";
+import { EVENT_EXAMPLES, WEBHOOKS } from "./webhook-events.ts";
 
 /** The addresses in the document. */
 export type DocumentOptions = {
@@ -26,34 +37,6 @@ export type DocumentOptions = {
   readonly baseUrl: string;
   readonly docsUrl: string;
 };
-
-/** Error codes that every operation may return. */
-const COMMON_ERRORS: readonly ErrorCode[] = [
-  "bad_request",
-  "unauthenticated",
-  "ip_not_allowed",
-  "insufficient_scope",
-  "request_timeout",
-  "payload_too_large",
-  "unsupported_media_type",
-  "validation_error",
-  "rate_limited",
-  "headers_too_large",
-  "internal_error",
-  "service_unavailable",
-];
-
-/** Statuses returned before the rate limit, so without RateLimit headers. */
-const UNLIMITED: ReadonlySet<number> = new Set([400, 401, 408, 413, 415, 431]);
-
-/** Statuses returned before or after the rate limit: before it for `ip_not_allowed` and load shedding. */
-const AT_TIMES_LIMITED: ReadonlySet<number> = new Set([403, 500, 503]);
-
-/** Statuses returned before the operation is known, so without its own headers. */
-const UNREACHED: ReadonlySet<number> = new Set([413, 415, 431]);
-
-/** Statuses returned before or after the operation is known. */
-const AT_TIMES_REACHED: ReadonlySet<number> = new Set([400, 408]);
 
 const DESCRIPTION = `Send SMS to one or many recipients, follow each message to its delivery, \
 cancel what has not been sent, and read the wallet's balance.
@@ -64,11 +47,16 @@ they do not know. Errors are problems (RFC 9457): branch on \`code\`.`;
 
 export function buildOpenApi(operations: readonly Operation[], options: DocumentOptions) {
   const paths: Record<string, Record<string, unknown>> = {};
+  const responses: Record<string, object> = {};
   for (const operation of operations) {
     if (operation.isRemoved === true) continue;
     const path = operation.path.replace(/:(\w+)/g, "{$1}");
+    const { errors } = operation.doc;
+    const problems = problemResponses(errors, options.docsUrl, operation.isDeprecated === true);
+    Object.assign(responses, problems.components);
+    const described = describeOperation(operation, problems.references);
     paths[path] ??= {};
-    paths[path][operation.method.toLowerCase()] = describeOperation(operation, options);
+    paths[path][operation.method.toLowerCase()] = withReferences(described, NAMED);
   }
   return {
     openapi: "3.1.0",
@@ -76,6 +64,7 @@ export function buildOpenApi(operations: readonly Operation[], options: Document
       title: "SMS messaging API",
       version: "0.2.0",
       description: DESCRIPTION,
+      contact: { name: "API support", url: options.docsUrl },
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: options.baseUrl }],
@@ -94,23 +83,58 @@ export function buildOpenApi(operations: readonly Operation[], options: Document
         },
       },
       headers: HEADERS,
-      schemas: {
-        SingleSend: SINGLE_SEND,
-        BulkSend: BULK_SEND,
-        BatchSend: BATCH_SEND,
-        NewWebhookEndpoint: NEW_ENDPOINT,
-        WebhookEndpointChange: ENDPOINT_CHANGE,
-        WebhookRecoveryRequest: RECOVERY,
-        NewCampaign: NEW_CAMPAIGN,
-        CampaignChange: CAMPAIGN_CHANGE,
-        NewCampaignRecipients: NEW_RECIPIENTS,
-        CampaignTest: CAMPAIGN_TEST,
-        NewSuppressions: NEW_SUPPRESSIONS,
-        ...RESPONSE_SCHEMAS,
-        ...EVENT_SCHEMAS,
-      },
+      responses,
+      schemas: withExamples(namedSchemas(SCHEMAS, NAMED), operations),
     },
   } as const;
+}
+
+/** Every named schema. */
+const SCHEMAS: Readonly<Record<string, Schema>> = {
+  SingleSend: SINGLE_SEND,
+  BulkSend: BULK_SEND,
+  BatchSend: BATCH_SEND,
+  BatchItem: BATCH_ITEM,
+  EmptyBody: EMPTY_BODY,
+  NewWebhookEndpoint: NEW_ENDPOINT,
+  WebhookEndpointChange: ENDPOINT_CHANGE,
+  WebhookRecoveryRequest: RECOVERY,
+  NewCampaign: NEW_CAMPAIGN,
+  CampaignChange: CAMPAIGN_CHANGE,
+  NewCampaignRecipients: NEW_RECIPIENTS,
+  NewCampaignRecipient: NEW_RECIPIENT,
+  CampaignPreviewRequest: PREVIEW,
+  CampaignTest: CAMPAIGN_TEST,
+  NewSuppressions: NEW_SUPPRESSIONS,
+  NewSuppression: NEW_SUPPRESSION,
+  MessageSource: MESSAGE_SOURCE,
+  SenderIdStatus: SENDER_ID_STATUS,
+  WebhookDeliveryStatus: DELIVERY_STATUS,
+  EventType: EVENT_TYPE,
+  ...RESPONSE_SCHEMAS,
+  ...ENVELOPES,
+  ...EVENT_SCHEMAS,
+};
+
+const NAMED = new Map<unknown, string>(
+  Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]),
+);
+
+/**
+ * Adds the examples of requests and events to their schemas: a generator for Java warns of each example that stands
+ * beside a schema of a request.
+ */
+function withExamples(schemas: Record<string, object>, operations: readonly Operation[]) {
+  const examples = new Map<string, readonly unknown[]>(EVENT_EXAMPLES);
+  for (const { doc } of operations) {
+    if (doc.body !== undefined) examples.set(doc.body.name, [doc.body.example]);
+  }
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [
+      name,
+      examples.has(name) ? { ...schema, examples: examples.get(name) } : schema,
+    ]),
+  );
 }
 
 const TAGS: Readonly<Record<string, string>> = {
@@ -128,14 +152,14 @@ function describeTag(name: string) {
   return { name, ...(TAGS[name] === undefined ? {} : { description: TAGS[name] }) };
 }
 
-function describeOperation(operation: Operation, options: DocumentOptions) {
+function describeOperation(operation: Operation, problems: ProblemResponses["references"]) {
   const { doc, scope } = operation;
   const { body } = doc;
   return {
     operationId: doc.id,
     tags: [doc.tag],
     summary: doc.summary,
-    description: `${doc.description}\n\nNeeds the scope \`${scope}\`.`,
+    description: `${doc.description}${describeFile(body?.csvExample)}\n\nNeeds the scope \`${scope}\`.`,
     ...(operation.isDeprecated === true ? { deprecated: true } : {}),
     parameters: describeParameters(doc),
     ...(body === undefined
@@ -143,18 +167,27 @@ function describeOperation(operation: Operation, options: DocumentOptions) {
       : {
           requestBody: {
             required: body.isRequired,
-            content: {
-              "application/json": { schema: body.schema, example: body.example },
-              ...csvContent(body.csvExample),
-            },
+            content: { "application/json": { schema: bodySchema(body) } },
           },
         }),
-    responses: describeResponses(operation, options),
+    responses: { [doc.response.status]: describeSuccess(operation), ...problems },
     "x-required-scope": scope,
   };
 }
 
-/** The other form of a body: a file. */
+/** A body that is not required may also be `null`, which some clients send in place of nothing. */
+function bodySchema({ name, isRequired }: NonNullable<OperationDoc["body"]>): Schema {
+  const schema = componentRef(name);
+  return isRequired ? schema : { anyOf: [schema, { type: "null" }] };
+}
+
+/** The other form of a request's body: a file. */
+function describeFile(example: string | undefined): string {
+  if (example === undefined) return "";
+  return `\n\nA file has \`Content-Type: text/csv\`:\n\n\`\`\`csv\n${example.trim().replaceAll("\r", "")}\n\`\`\``;
+}
+
+/** The other form of a response. */
 function csvContent(example: string | undefined) {
   if (example === undefined) return {};
   return { "text/csv": { schema: { type: "string" }, example } };
@@ -192,75 +225,22 @@ const IDEMPOTENCY_KEY = {
   example: "order-1001-attempt",
 } as const;
 
-function describeResponses(operation: Operation, options: DocumentOptions) {
-  const { response, errors } = operation.doc;
-  const deprecation: HeaderName[] =
-    operation.isDeprecated === true ? ["Deprecation", "Sunset", "Link"] : [];
-  const responses: Record<string, unknown> = {
-    [response.status]: {
-      description: response.description,
-      headers: headersOf([...RATE_LIMIT, ...(response.headers ?? []), ...deprecation]),
-      ...(response.schema === undefined
-        ? {}
-        : {
-            content: {
-              "application/json": { schema: response.schema, example: response.example },
-              ...csvContent(response.csvExample),
-            },
-          }),
-      ...(response.leadsTo === undefined ? {} : { links: linksOf(response.leadsTo) }),
-    },
+function describeSuccess({ doc, isDeprecated }: Operation) {
+  const { response } = doc;
+  const deprecation = isDeprecated === true ? DEPRECATION : [];
+  return {
+    description: response.description,
+    headers: responseHeaders([...RATE_LIMIT, ...(response.headers ?? []), ...deprecation]),
+    ...(response.schema === undefined
+      ? {}
+      : {
+          content: {
+            "application/json": { schema: response.schema, example: response.example },
+            ...csvContent(response.csvExample),
+          },
+        }),
+    ...(response.leadsTo === undefined ? {} : { links: linksOf(response.leadsTo) }),
   };
-  const codes = [...new Set([...COMMON_ERRORS, ...errors])];
-  for (const [status, group] of groupByStatus(codes)) {
-    const extra: HeaderName[] = [];
-    const atTimes: HeaderName[] = [];
-    if (!UNLIMITED.has(status)) {
-      (AT_TIMES_LIMITED.has(status) ? atTimes : extra).push(...RATE_LIMIT);
-    }
-    if (status === 401) extra.push("WWW-Authenticate");
-    if (status === 429 || status === 503) extra.push("Retry-After");
-    if (!UNREACHED.has(status)) {
-      (AT_TIMES_REACHED.has(status) ? atTimes : extra).push(...deprecation);
-    }
-    responses[status] = {
-      description: group.map((code) => `\`${code}\`: ${ERRORS[code].title}`).join("; "),
-      headers: headersOf(extra, atTimes),
-      content: { "application/problem+json": describeProblem(status, group, operation, options) },
-    };
-  }
-  return responses;
-}
-
-function describeProblem(
-  status: number,
-  codes: readonly ErrorCode[],
-  operation: Operation,
-  { docsUrl }: DocumentOptions,
-) {
-  const schema: Schema = {
-    allOf: [
-      { $ref: "#/components/schemas/Problem" },
-      { type: "object", properties: { status: { const: status }, code: { enum: codes } } },
-      ...(codes.includes("insufficient_balance")
-        ? [{ required: ["required_amount", "available_amount", "currency"] }]
-        : []),
-    ],
-  };
-  const examples = Object.fromEntries(
-    codes.map((code) => [code, { value: problemExample(code, docsUrl, operation) }]),
-  );
-  return { schema, examples };
-}
-
-const RATE_LIMIT = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
-
-/** Header objects by name; those of `atTimes` are optional, even if their component is required. */
-function headersOf(names: readonly HeaderName[], atTimes: readonly HeaderName[] = []) {
-  const all = ["X-Request-Id", "Cache-Control", ...names];
-  const always = all.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const);
-  const optional = atTimes.map((name) => [name, { ...HEADERS[name], required: false }] as const);
-  return Object.fromEntries([...always, ...optional]);
 }
 
 /** OpenAPI links: operations on the created resource. */
@@ -270,13 +250,4 @@ function linksOf(leadsTo: Readonly<Record<string, string>>) {
     { operationId, parameters: { [parameter]: "$response.body#/data/id" } },
   ]);
   return Object.fromEntries(entries) as Record<string, unknown>;
-}
-
-function groupByStatus(codes: readonly ErrorCode[]): [number, ErrorCode[]][] {
-  const groups = new Map<number, ErrorCode[]>();
-  for (const code of codes) {
-    const { http } = ERRORS[code];
-    groups.set(http, [...(groups.get(http) ?? []), code]);
-  }
-  return [...groups].sort(([a], [b]) => a - b);
 }

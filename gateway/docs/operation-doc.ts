@@ -18,6 +18,9 @@ export type HeaderName =
   | "RateLimit-Remaining"
   | "RateLimit-Reset";
 
+/** Headers of the responses of a deprecated operation. */
+export const DEPRECATION = ["Deprecation", "Sunset", "Link"] as const;
+
 /** The success response of an operation. */
 export type SuccessResponse = {
   readonly status: 200 | 201 | 202 | 204;
@@ -49,7 +52,8 @@ export type OperationDoc = {
   readonly params?: Readonly<Record<string, Schema>>;
   readonly query?: QuerySchema;
   readonly body?: {
-    readonly schema: Schema;
+    /** Its schema among the document's components. */
+    readonly name: string;
     readonly isRequired: boolean;
     readonly example: unknown;
     /** An example of a `text/csv` file, where the operation takes one. */
@@ -66,23 +70,19 @@ export function componentRef(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** The schema of `{data: …}`. */
-export function dataOf(schema: Schema): Schema {
-  return { type: "object", required: ["data"], properties: { data: schema } };
+/** `{data: …}` with this component; `envelopes.ts` has its schema. */
+export function dataOf(name: string): Schema {
+  return componentRef(`${name}Response`);
 }
 
-/** The schema of a page: `{data: […], next_cursor}`. */
-export function pageOf(schema: Schema): Schema {
-  return {
-    type: "object",
-    required: ["data", "next_cursor"],
-    properties: {
-      data: { type: "array", items: schema },
-      next_cursor: {
-        type: ["string", "null"],
-        maxLength: 256,
-        description: "Give it as `cursor` to read the next page; null on the last.",
-      },
-    },
-  };
+/** A page, `{data: […], next_cursor}`, of this component. */
+export function pageOf(name: string): Schema {
+  return componentRef(`${name}Page`);
 }
+
+/** The body of an operation that takes none. */
+export const NO_BODY = {
+  name: "EmptyBody",
+  isRequired: false,
+  example: {},
+} as const;

@@ -22,19 +22,16 @@ type OperationObject = {
     schema: Schema;
   }[];
   readonly requestBody?: {
-    content: { "application/json": { schema: Schema; example: unknown } };
+    content: { "application/json": { schema: Schema } };
   };
-  readonly responses: Readonly<
-    Record<
-      string,
-      {
-        description: string;
-        headers: Readonly<Record<string, unknown>>;
-        content?: Record<string, { schema: Schema; example?: unknown }>;
-      }
-    >
-  >;
+  readonly responses: Readonly<Record<string, ResponseObject | { readonly $ref: string }>>;
 };
+type ResponseObject = {
+  readonly description: string;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly content?: Record<string, { schema: Schema; example?: unknown }>;
+};
+type Responses = Readonly<Record<string, ResponseObject>>;
 
 export function referencePage(document: Document, docsUrl: string): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -42,12 +39,14 @@ export function referencePage(document: Document, docsUrl: string): string {
       method: method.toUpperCase(),
       path,
       operation: operation as OperationObject,
+      responses: resolve(document, operation as OperationObject),
+      example: examplesOf(document, (operation as OperationObject).requestBody)[0],
     })),
   );
   const sections = document.tags.map(({ name }) => {
     const mine = operations.filter(({ operation }) => operation.tags.includes(name));
     return html`<h2>${name}</h2>
-${mine.map(({ method, path, operation }) => operationSection(method, path, operation))}`;
+${mine.map(operationSection)}`;
   });
   const links = operations.map(
     ({ method, path, operation }) =>
@@ -81,13 +80,47 @@ ${fieldTable()}
 ${messageCodeTable()}
 <h2 id="webhooks">Webhooks</h2>
 <p>${prose(WEBHOOKS_NOTE)}</p>
-${Object.entries(document.webhooks).map(([name, { post }], at) => webhookSection(name, post, at === 0))}
+${Object.entries(document.webhooks).map(([name, { post }], at) => webhookSection(document, name, post, at === 0))}
 <h2 id="schemas">Schemas</h2>
 ${schemas.map(([name, schema]) => schemaSection(name, schema))}`,
   );
 }
 
-function operationSection(method: string, path: string, operation: OperationObject): Html {
+/** The responses of an operation, with those of the components. */
+function resolve({ components }: Document, { responses }: OperationObject): Responses {
+  const named = components.responses as Responses;
+  return Object.fromEntries(
+    Object.entries(responses).map(([status, response]) => [
+      status,
+      "$ref" in response ? (named[nameIn(response.$ref)] as ResponseObject) : response,
+    ]),
+  );
+}
+
+/** The examples of a body, which are in its schema. */
+function examplesOf(
+  { components }: Document,
+  body: OperationObject["requestBody"],
+): readonly unknown[] {
+  const { schema = {} } = body?.content["application/json"] ?? {};
+  const [reference = ""] = JSON.stringify(schema).match(/(?<="\$ref":")[^"]+/) ?? [];
+  const named = components.schemas as Readonly<Record<string, { examples?: readonly unknown[] }>>;
+  return named[nameIn(reference)]?.examples ?? [];
+}
+
+function nameIn(reference: string): string {
+  return reference.slice(reference.lastIndexOf("/") + 1);
+}
+
+type Shown = {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: OperationObject;
+  readonly responses: Responses;
+  readonly example: unknown;
+};
+
+function operationSection({ method, path, operation, responses, example }: Shown): Html {
   const body = operation.requestBody?.content["application/json"];
   return html`<section id="${operation.operationId}">
 <h3><span class="method">${method}</span> <code>${path}</code></h3>
@@ -95,9 +128,9 @@ function operationSection(method: string, path: string, operation: OperationObje
 ${operation.deprecated === true ? html`<p class="note">Deprecated.</p>` : html``}
 ${operation.description.split("\n\n").map((text) => html`<p>${prose(text)}</p>`)}
 ${parameterTable(operation.parameters)}
-${body === undefined ? html`` : html`<h4>Body</h4><p>${typeOf(body.schema)}</p>${json(body.example)}`}
+${body === undefined ? html`` : html`<h4>Body</h4><p>${typeOf(body.schema)}</p>${json(example)}`}
 <h4>Answers</h4>
-${responseTable(operation.responses)}
+${responseTable(responses)}
 </section>`;
 }
 
@@ -107,8 +140,16 @@ const WEBHOOKS_NOTE =
   `failure. ${ATTEMPTS_NOTE}`;
 
 /** One event type; the headers, which all types share, are in the first section. */
-function webhookSection(name: string, webhook: WebhookOperation, isFirst: boolean): Html {
-  const { schema, ...shown } = webhook.requestBody.content["application/json"];
+function webhookSection(
+  document: Document,
+  name: string,
+  webhook: WebhookOperation,
+  isFirst: boolean,
+): Html {
+  const { schema } = webhook.requestBody.content["application/json"];
+  const example = examplesOf(document, webhook.requestBody).find(
+    (one) => (one as { type: string }).type === name,
+  );
   return html`<section id="event-${name}">
 <h3>${name}</h3>
 <p><strong>${webhook.summary}.</strong></p>
@@ -116,7 +157,7 @@ function webhookSection(name: string, webhook: WebhookOperation, isFirst: boolea
 ${isFirst ? parameterTable(webhook.parameters) : html``}
 <h4>Body</h4>
 <p>${typeOf(schema)}</p>
-${"example" in shown ? json(shown.example) : html``}
+${example === undefined ? html`` : json(example)}
 </section>`;
 }
 
@@ -136,7 +177,7 @@ ${rows}
 </table>`;
 }
 
-function responseTable(responses: OperationObject["responses"]): Html {
+function responseTable(responses: Responses): Html {
   const rows = Object.entries(responses).map(([status, { description, headers }]) => {
     const own = Object.keys(headers).filter((name) => !ON_EVERY_ANSWER.has(name));
     return row(status, prose(description), prose(own.map((name) => `\`${name}\``).join(", ")));
@@ -196,17 +237,11 @@ function memberRows(schema: Schema, prefix: string): Html[] {
 function typeOf(schema: Schema): Html {
   const reference = schema.$ref;
   if (typeof reference === "string") {
-    const name = reference.slice(reference.lastIndexOf("/") + 1);
+    const name = nameIn(reference);
     return html`<a href="#schema-${name}">${name}</a>`;
   }
-  const { data, next_cursor: next } = (schema.properties ?? {}) as Record<string, Schema>;
-  if (data !== undefined) {
-    const more =
-      next === undefined
-        ? html``
-        : html`; <code>next_cursor</code>: ${typeOf(next)}. ${noteOf(next)}`;
-    return html`<code>{data}</code>: ${typeOf(data)}${more}`;
-  }
+  const [first] = (schema.anyOf ?? []) as Schema[];
+  if (first !== undefined) return html`${typeOf(first)} or null`;
   if (schema.const !== undefined) return html`<code>${JSON.stringify(schema.const)}</code>`;
   const items = schema.items as Schema | undefined;
   if (items !== undefined) return html`list of ${typeOf(items)}${bounds(schema)}`;
@@ -215,10 +250,6 @@ function typeOf(schema: Schema): Html {
   }
   const format = schema.format === undefined ? "" : ` (${schema.format})`;
   return html`${nameOf(schema.type ?? "any")}${format}${bounds(schema)}`;
-}
-
-function noteOf({ description }: Schema): Html {
-  return prose(String(description ?? ""));
 }
 
 function nameOf(type: unknown): string {

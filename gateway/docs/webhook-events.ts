@@ -1,8 +1,5 @@
 /** The webhook events, as OpenAPI 3.1 webhooks (`docs/contract.md#webhooks`). */
-import { CAMPAIGN_STATUSES } from "../../services/shared/core/campaign-status.ts";
 import type { EventType } from "../../services/shared/core/event-types.ts";
-import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
-import { INSTANT, object } from "../schemas/schema-parts.ts";
 import {
   CAMPAIGN_EVENT_EXAMPLES,
   INBOUND_EVENT_EXAMPLE,
@@ -14,116 +11,13 @@ import {
   WALLET_FUNDED_EXAMPLE,
   WALLET_LOW_EXAMPLE,
 } from "./content/event-samples.ts";
+import type { EventSchemaName } from "./event-schemas.ts";
 import { componentRef, type Schema } from "./operation-doc.ts";
-
-const AMOUNT = { type: "string", pattern: "^\\d+\\.\\d{4}$" } as const;
-const STATUS = { type: "string", enum: MESSAGE_STATUSES } as const;
-
-/** The body of an event; clients ignore unknown members. */
-function event(types: readonly EventType[], data: Readonly<Record<string, Schema>>): Schema {
-  return object({
-    api_version: { const: "v1" },
-    created_at: { ...INSTANT, description: "When the change happened, not when it was sent." },
-    data: object(data),
-    id: {
-      type: "string",
-      pattern: "^evt_[0-9A-HJKMNP-TV-Z]{26}$",
-      description: "Deduplicate by it.",
-    },
-    tenant_id: { type: "string", pattern: "^ten_[0-9A-HJKMNP-TV-Z]{26}$" },
-    type: types.length === 1 ? { const: types[0] } : { type: "string", enum: types },
-  });
-}
-
-/** The message in `message.status_changed`: fewer members than the Message object. */
-const CHANGED_MESSAGE = object({
-  amount: { ...AMOUNT, description: "0.0000 for a message never sent." },
-  body: {
-    type: "string",
-    description:
-      "The text. Where the account has its texts redacted it is empty at a final status, and in a " +
-      "delivery that is sent again by hand.",
-  },
-  charge_state: {
-    type: "string",
-    enum: ["held", "captured", "released", "none"],
-    description:
-      "Held while funds are held, captured once charged, released once let go; none for a message that never had " +
-      "a hold, as in test mode or at a price of zero.",
-  },
-  created_at: INSTANT,
-  error_code: { type: ["string", "null"] },
-  from: { type: "string" },
-  id: { type: "string", pattern: "^msg_[0-9A-HJKMNP-TV-Z]{26}$" },
-  object: { const: "message" },
-  sent_at: { ...INSTANT, type: ["string", "null"] },
-  status: STATUS,
-  to: { type: "string" },
-  unit_price: { ...AMOUNT, type: ["string", "null"] },
-  updated_at: INSTANT,
-});
-
-/** The bodies, by schema name in the document's components. */
-export const EVENT_SCHEMAS = {
-  MessageStatusChangedEvent: event(["message.status_changed"], {
-    object: CHANGED_MESSAGE,
-    previous_status: STATUS,
-  }),
-  MessageEvent: event(
-    [
-      "message.sent",
-      "message.delivered",
-      "message.undelivered",
-      "message.expired",
-      "message.rejected",
-      "message.failed",
-      "message.cancelled",
-    ],
-    { object: componentRef("Message"), previous_status: STATUS },
-  ),
-  SenderIdEvent: event(
-    ["sender_id.approved", "sender_id.rejected", "sender_id.suspended", "sender_id.reinstated"],
-    { object: componentRef("SenderId") },
-  ),
-  WalletFundedEvent: event(["wallet.funded"], {
-    amount: { ...AMOUNT, description: "What came in." },
-    object: componentRef("Balance"),
-    reference: { type: ["string", "null"], description: "The payment's reference, if it has one." },
-  }),
-  WalletLowBalanceEvent: event(["wallet.low_balance"], { object: componentRef("Balance") }),
-  InboundMessageEvent: event(["inbound_message.received"], {
-    object: componentRef("InboundMessage"),
-  }),
-  RecipientEvent: event(["recipient.opted_out", "recipient.opted_in"], {
-    inbound_message_id: {
-      type: ["string", "null"],
-      description: "The message that asked for it; null when it was added or removed otherwise.",
-    },
-    object: componentRef("Suppression"),
-  }),
-  CampaignEvent: event(
-    [
-      "campaign.started",
-      "campaign.paused",
-      "campaign.resumed",
-      "campaign.completed",
-      "campaign.cancelled",
-      "campaign.failed",
-    ],
-    {
-      object: componentRef("Campaign"),
-      previous_status: { type: "string", enum: CAMPAIGN_STATUSES },
-    },
-  ),
-  WebhookTestEvent: event(["webhook.test"], {
-    object: object({ message: { type: "string" }, object: { const: "webhook_test" } }),
-  }),
-} as const;
 
 type Described = {
   readonly summary: string;
   readonly description: string;
-  readonly schema: keyof typeof EVENT_SCHEMAS;
+  readonly schema: EventSchemaName;
   /** Absent for a type that is announced and not sent. */
   readonly example?: unknown;
 };
@@ -310,6 +204,14 @@ const EVENTS: Readonly<Record<EventType, Described>> = {
   },
 };
 
+/** Examples of the bodies, by the name of their schema. */
+export const EVENT_EXAMPLES: ReadonlyMap<string, readonly unknown[]> = new Map(
+  [...Map.groupBy(Object.values(EVENTS), ({ schema }) => schema)].map(([schema, events]) => [
+    schema,
+    events.flatMap(({ example }) => (example === undefined ? [] : [example])),
+  ]),
+);
+
 /** The OpenAPI object of a request to a webhook endpoint. */
 export type WebhookOperation = ReturnType<typeof describeWebhook>;
 
@@ -341,7 +243,7 @@ function headersOf(type: EventType) {
   ];
 }
 
-function describeWebhook(type: EventType, { summary, description, schema, example }: Described) {
+function describeWebhook(type: EventType, { summary, description, schema }: Described) {
   return {
     // `message.status_changed` is messageStatusChanged.
     operationId: type.replace(/[._]([a-z])/g, (_, letter: string) => letter.toUpperCase()),
@@ -352,10 +254,7 @@ function describeWebhook(type: EventType, { summary, description, schema, exampl
     requestBody: {
       required: true,
       content: {
-        "application/json": {
-          schema: componentRef(schema),
-          ...(example === undefined ? {} : { example }),
-        },
+        "application/json": { schema: componentRef(schema) },
       },
     },
     responses: {

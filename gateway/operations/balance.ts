@@ -6,7 +6,7 @@ import { formatAmount } from "../../services/shared/core/money.ts";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
 import { BALANCE_EXAMPLE } from "../docs/content/samples.ts";
-import { componentRef, dataOf } from "../docs/operation-doc.ts";
+import { dataOf } from "../docs/operation-doc.ts";
 import { refuseQuery } from "../schemas/query.ts";
 import type { Operation } from "./operation.ts";
 
@@ -24,7 +24,7 @@ export function balanceOperation(wallets: Client<typeof WalletService>): Operati
       response: {
         status: 200,
         description: "The balance.",
-        schema: dataOf(componentRef("Balance")),
+        schema: dataOf("Balance"),
         example: { data: BALANCE_EXAMPLE },
       },
       errors: ["validation_error"],

@@ -9,7 +9,7 @@ import { normaliseNumber } from "../../services/shared/core/phone.ts";
 import { parseBound } from "../../services/shared/core/rfc3339.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
 import { INBOUND_EXAMPLE } from "../docs/content/consent-samples.ts";
-import { componentRef, dataOf, type OperationDoc, pageOf } from "../docs/operation-doc.ts";
+import { dataOf, type OperationDoc, pageOf } from "../docs/operation-doc.ts";
 import type { Cursors } from "../lists/cursor.ts";
 import { readPageCursor } from "../lists/page-cursor.ts";
 import { renderInbound } from "../render/consent.ts";
@@ -50,7 +50,7 @@ const LIST: Omit<OperationDoc, "tag"> = {
   response: {
     status: 200,
     description: "One page.",
-    schema: pageOf(componentRef("InboundMessage")),
+    schema: pageOf("InboundMessage"),
     example: { data: [INBOUND_EXAMPLE], next_cursor: null },
   },
   errors: ["validation_error"],
@@ -105,7 +105,7 @@ const READ: Omit<OperationDoc, "tag"> = {
   response: {
     status: 200,
     description: "The message.",
-    schema: dataOf(componentRef("InboundMessage")),
+    schema: dataOf("InboundMessage"),
     example: { data: INBOUND_EXAMPLE },
   },
   errors: ["not_found", "validation_error"],

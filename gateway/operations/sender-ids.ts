@@ -3,7 +3,7 @@ import type { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import { PAGE_DEFAULT } from "../../services/shared/core/limits.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
 import { SENDER_ID_EXAMPLE } from "../docs/content/samples.ts";
-import { componentRef, pageOf } from "../docs/operation-doc.ts";
+import { pageOf } from "../docs/operation-doc.ts";
 import type { Cursors } from "../lists/cursor.ts";
 import { readPageCursor } from "../lists/page-cursor.ts";
 import { renderSenderId, SENDER_ID_STATUSES } from "../render/sender-id.ts";
@@ -42,7 +42,7 @@ export function listSenderIdsOperation(ports: SenderIdPorts): Operation {
       response: {
         status: 200,
         description: "One page.",
-        schema: pageOf(componentRef("SenderId")),
+        schema: pageOf("SenderId"),
         example: { data: [SENDER_ID_EXAMPLE], next_cursor: null },
       },
       errors: ["validation_error"],

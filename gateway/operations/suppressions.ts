@@ -9,7 +9,7 @@ import {
   SUPPRESSION_LIST_CSV_EXAMPLE,
   SUPPRESSIONS_CSV_EXAMPLE,
 } from "../docs/content/consent-samples.ts";
-import { componentRef, dataOf, type OperationDoc, pageOf } from "../docs/operation-doc.ts";
+import { dataOf, type OperationDoc, pageOf } from "../docs/operation-doc.ts";
 import { csvPage } from "../lists/csv-page.ts";
 import { readPageCursor } from "../lists/page-cursor.ts";
 import {
@@ -59,7 +59,7 @@ const LIST: Omit<OperationDoc, "tag"> = {
   response: {
     status: 200,
     description: "One page.",
-    schema: pageOf(componentRef("Suppression")),
+    schema: pageOf("Suppression"),
     example: { data: [SUPPRESSION_EXAMPLE], next_cursor: null },
     csvExample: SUPPRESSION_LIST_CSV_EXAMPLE,
   },
@@ -97,7 +97,7 @@ const ADD: Omit<OperationDoc, "tag"> = {
     "Up to 1,000 as JSON, or a CSV file with the columns `number`, `sender` and `reason`. A row that is wrong is " +
     "rejected on its own. A repeat changes nothing.",
   body: {
-    schema: componentRef("NewSuppressions"),
+    name: "NewSuppressions",
     isRequired: true,
     example: NEW_SUPPRESSIONS_EXAMPLE,
     csvExample: SUPPRESSIONS_CSV_EXAMPLE,
@@ -105,7 +105,7 @@ const ADD: Omit<OperationDoc, "tag"> = {
   response: {
     status: 200,
     description: "The counts of added and rejected rows.",
-    schema: dataOf(componentRef("SuppressionImport")),
+    schema: dataOf("SuppressionImport"),
     example: { data: SUPPRESSION_IMPORT_EXAMPLE },
   },
   errors: ["validation_error"],

@@ -1,7 +1,7 @@
 /** Requests about campaigns (`docs/contract.md#campaigns`). */
 
-import { CAMPAIGN_STATUSES, ROW_STATUSES } from "../../services/shared/core/campaign-status.ts";
 import { RECIPIENT_CHARS_MAX } from "../../services/shared/core/limits.ts";
+import { CAMPAIGN_STATUS, RECIPIENT_STATUS } from "./campaign-responses.ts";
 import { CURSOR, LIMIT } from "./page-query.ts";
 import type { QuerySchema } from "./query.ts";
 
@@ -79,6 +79,25 @@ export const CAMPAIGN_CHANGE = {
   properties: PROPERTIES,
 } as const;
 
+/** One recipient. */
+export const NEW_RECIPIENT = {
+  type: "object",
+  additionalProperties: false,
+  required: ["to"],
+  properties: {
+    to: { type: "string", description: "In any form that a send takes." },
+    variables: {
+      type: ["object", "null"],
+      description: "At most 64 values of 1,000 characters each, by name.",
+      additionalProperties: { type: "string" },
+    },
+    client_reference: {
+      type: ["string", "null"],
+      description: "Your own reference: 1 to 64 printable ASCII characters.",
+    },
+  },
+} as const;
+
 /** Body with recipients. Each row is checked by itself, so only types are checked here. */
 export const NEW_RECIPIENTS = {
   type: "object",
@@ -90,23 +109,7 @@ export const NEW_RECIPIENTS = {
       description: "1 to 1,000 rows; a campaign takes as many requests as you like.",
       minItems: 1,
       maxItems: 1000,
-      items: {
-        type: "object",
-        additionalProperties: false,
-        required: ["to"],
-        properties: {
-          to: { type: "string", description: "In any form that a send takes." },
-          variables: {
-            type: ["object", "null"],
-            description: "At most 64 values of 1,000 characters each, by name.",
-            additionalProperties: { type: "string" },
-          },
-          client_reference: {
-            type: ["string", "null"],
-            description: "Your own reference: 1 to 64 printable ASCII characters.",
-          },
-        },
-      },
+      items: NEW_RECIPIENT,
     },
   },
 } as const;
@@ -147,7 +150,7 @@ export const CAMPAIGN_LIST: QuerySchema = {
   status: {
     type: "array",
     description: "Any of these statuses.",
-    items: { type: "string", enum: CAMPAIGN_STATUSES },
+    items: CAMPAIGN_STATUS,
   },
   limit: LIMIT,
   cursor: CURSOR,
@@ -158,7 +161,7 @@ export const RECIPIENT_LIST: QuerySchema = {
   status: {
     type: "array",
     description: "Any of these statuses.",
-    items: { type: "string", enum: ROW_STATUSES },
+    items: RECIPIENT_STATUS,
   },
   limit: { ...LIMIT, maximum: 1000 },
   cursor: CURSOR,

@@ -4,9 +4,11 @@ import { CURSOR, LIMIT } from "./page-query.ts";
 import type { QuerySchema } from "./query.ts";
 import {
   COUNT,
+  constant,
   INSTANT,
   idOf,
   object,
+  openEnum,
   ROW_FAULTS,
   type Schema,
   TEXT_OR_NULL,
@@ -14,31 +16,32 @@ import {
 
 const INBOUND_MESSAGE = object({
   id: idOf("inb"),
-  object: { const: "inbound_message" },
+  object: constant("inbound_message"),
   from: { type: "string", description: "E.164, if the carrier gave a number." },
   to: { type: "string", description: "Your number, digits only." },
   body: { type: "string" },
-  encoding: { type: "string", enum: ["gsm7", "ucs2"] },
+  encoding: openEnum(["gsm7", "ucs2"]),
   parts: COUNT,
   complete: { type: "boolean", description: "False when a part had not come after 10 minutes." },
   action: {
     ...TEXT_OR_NULL,
-    description: "`opt_out`, `opt_in` or `help` when the text is one of the words for it.",
+    description:
+      "`opt_out`, `opt_in` or `help` when the text is one of the words for it; more may be added.",
   },
   received_at: INSTANT,
 });
 
 const SUPPRESSION = object({
-  object: { const: "suppression" },
+  object: constant("suppression"),
   number: { type: "string" },
   sender_id: { ...TEXT_OR_NULL, description: "Null: every sender ID of the account." },
-  source: { type: "string", description: "`keyword`, `api`, `import` or `operator`." },
+  source: openEnum(["keyword", "api", "import", "operator"], "How it came to be."),
   reason: TEXT_OR_NULL,
   created_at: INSTANT,
 });
 
 const SUPPRESSION_IMPORT = object({
-  object: { const: "suppression_import" },
+  object: constant("suppression_import"),
   added: COUNT,
   unchanged: COUNT,
   rejected: COUNT,
@@ -59,6 +62,18 @@ const NUMBER = {
   maxLength: RECIPIENT_CHARS_MAX,
 } as const;
 
+/** One number to suppress. */
+export const NEW_SUPPRESSION = {
+  type: "object",
+  additionalProperties: false,
+  required: ["number"],
+  properties: {
+    number: { type: "string", description: "In any form that a send takes." },
+    sender_id: { ...TEXT_OR_NULL, description: "Null or absent: every sender ID." },
+    reason: { ...TEXT_OR_NULL, description: "For people; at most 256 characters." },
+  },
+} as const;
+
 /** Body of new suppressions. Each row is checked by itself, so only types are checked here. */
 export const NEW_SUPPRESSIONS = {
   type: "object",
@@ -69,16 +84,7 @@ export const NEW_SUPPRESSIONS = {
       type: "array",
       minItems: 1,
       maxItems: 1000,
-      items: {
-        type: "object",
-        additionalProperties: false,
-        required: ["number"],
-        properties: {
-          number: { type: "string", description: "In any form that a send takes." },
-          sender_id: { ...TEXT_OR_NULL, description: "Null or absent: every sender ID." },
-          reason: { ...TEXT_OR_NULL, description: "For people; at most 256 characters." },
-        },
-      },
+      items: NEW_SUPPRESSION,
     },
   },
 } as const;

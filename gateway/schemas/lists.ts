@@ -1,8 +1,8 @@
 import { RECIPIENT_CHARS_MAX } from "../../services/shared/core/limits.ts";
-import { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
-import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
 import { CURSOR, LIMIT } from "./page-query.ts";
 import type { QuerySchema } from "./query.ts";
+import { DELIVERY_STATUS, SENDER_ID_STATUS } from "./responses.ts";
+import { MESSAGE_SOURCE, MESSAGE_STATUS } from "./schema-parts.ts";
 
 const CREATED_AFTER = {
   type: "string",
@@ -23,7 +23,7 @@ export const MESSAGE_LIST: QuerySchema = {
   status: {
     type: "array",
     description: "Any of these statuses; queued also matches messages being sent.",
-    items: { type: "string", enum: MESSAGE_STATUSES },
+    items: MESSAGE_STATUS,
   },
   from: {
     type: "string",
@@ -52,7 +52,7 @@ export const MESSAGE_LIST: QuerySchema = {
   source: {
     type: "array",
     description: "Any of these sources.",
-    items: { type: "string", enum: MESSAGE_SOURCES },
+    items: MESSAGE_SOURCE,
   },
   created_after: CREATED_AFTER,
   created_before: CREATED_BEFORE,
@@ -65,7 +65,7 @@ export const SENDER_ID_LIST: QuerySchema = {
   status: {
     type: "array",
     description: "Any of these statuses.",
-    items: { type: "string", enum: ["pending", "approved", "rejected", "suspended"] },
+    items: SENDER_ID_STATUS,
   },
   usable: { type: "boolean", description: "Only those that can, or cannot, be used now." },
   name: {
@@ -83,7 +83,7 @@ export const DELIVERY_LIST: QuerySchema = {
   status: {
     type: "array",
     description: "Any of these statuses.",
-    items: { type: "string", enum: ["pending", "succeeded", "failed", "dropped"] },
+    items: DELIVERY_STATUS,
   },
   event_type: {
     type: "string",

@@ -2,44 +2,48 @@
  * Response schemas, for the OpenAPI document and for the tests that check real responses against it. Objects are
  * open: v1 may add members, and clients ignore unknown ones.
  */
+import { ERRORS } from "../../services/shared/core/errors.ts";
+import { EVENT_TYPES } from "../../services/shared/core/event-types.ts";
 import { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
-import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
 import { CAMPAIGN_SCHEMAS } from "./campaign-responses.ts";
 import { CONSENT_SCHEMAS } from "./consent.ts";
 import {
   AMOUNT,
   COUNT,
   CURRENCY,
+  constant,
+  FIELD_ERROR,
   INSTANT,
   idOf,
+  MESSAGE_ERROR,
+  MESSAGE_STATUS,
   MODE,
   object,
+  objectOrNull,
+  openEnum,
   orNull,
+  ROW_FAULT,
   type Schema,
 } from "./schema-parts.ts";
 
 /** A message id. */
 export const MESSAGE_ID = idOf("msg");
 
-const REASON = {
-  ...object({
-    code: { type: "string", examples: ["absent_subscriber"] },
-    message: { type: "string" },
-  }),
-  type: ["object", "null"],
-} as const;
+const ERROR_OR_NULL = objectOrNull(MESSAGE_ERROR);
+
+/** How a body is encoded. */
+const ENCODING = openEnum(["gsm7", "ucs2"]);
+
+/** Where a message comes from. */
+const SOURCE = openEnum(MESSAGE_SOURCES, "How the sender was authenticated.");
 
 const MESSAGE_PROPERTIES = {
   id: MESSAGE_ID,
-  object: { const: "message" },
+  object: constant("message"),
   mode: MODE,
-  channel: { const: "sms" },
-  direction: { const: "outbound" },
-  status: {
-    type: "string",
-    enum: MESSAGE_STATUSES,
-    description: "Scheduled, queued and sent will change; undelivered and expired still may.",
-  },
+  channel: openEnum(["sms"]),
+  direction: openEnum(["outbound"]),
+  status: MESSAGE_STATUS,
   to: {
     type: "string",
     description: "E.164; a recipient that could not be parsed is kept as given.",
@@ -51,7 +55,7 @@ const MESSAGE_PROPERTIES = {
       "The text exactly as submitted. Empty once the message is in a final status, if the account " +
       "had its texts redacted when it was accepted.",
   },
-  encoding: { type: "string", enum: ["gsm7", "ucs2"] },
+  encoding: ENCODING,
   segments: {
     ...COUNT,
     description:
@@ -70,8 +74,8 @@ const MESSAGE_PROPERTIES = {
   currency: CURRENCY,
   client_reference: { type: ["string", "null"] },
   campaign_id: { type: ["string", "null"], pattern: "^cmp_[0-9A-HJKMNP-TV-Z]{26}$" },
-  source: { type: "string", enum: MESSAGE_SOURCES },
-  error: REASON,
+  source: SOURCE,
+  error: ERROR_OR_NULL,
   scheduled_at: orNull(INSTANT),
   created_at: INSTANT,
   sent_at: orNull(INSTANT),
@@ -81,22 +85,36 @@ const MESSAGE_PROPERTIES = {
 
 const MESSAGE = object(MESSAGE_PROPERTIES);
 
+const STATUS_CHANGE = object({
+  status: MESSAGE_STATUS,
+  occurred_at: INSTANT,
+  error: ERROR_OR_NULL,
+});
+
 const MESSAGE_WITH_HISTORY = object({
   ...MESSAGE_PROPERTIES,
   status_history: {
     type: "array",
     description: "One entry per status the message has had, oldest first.",
     minItems: 1,
-    items: object({
-      status: { type: "string", enum: MESSAGE_STATUSES },
-      occurred_at: INSTANT,
-      error: REASON,
-    }),
+    items: STATUS_CHANGE,
   },
 });
 
+const SEND_RESULT_ENTRY = object({
+  id: MESSAGE_ID,
+  index: { ...COUNT, description: "Its place in the request, from 0." },
+  input: { type: "string", description: "The recipient as submitted." },
+  to: { type: "string", description: "E.164; the input when it could not be parsed." },
+  status: MESSAGE_STATUS,
+  segments: COUNT,
+  held_amount: AMOUNT,
+  client_reference: { type: ["string", "null"] },
+  error: ERROR_OR_NULL,
+});
+
 const SEND_RESULT = object({
-  object: { const: "send_result" },
+  object: constant("send_result"),
   requested: COUNT,
   accepted: COUNT,
   rejected: COUNT,
@@ -108,22 +126,12 @@ const SEND_RESULT = object({
   messages: {
     type: "array",
     description: "One entry per submitted recipient, in submitted order.",
-    items: object({
-      id: MESSAGE_ID,
-      index: COUNT,
-      input: { type: "string", description: "The recipient as submitted." },
-      to: { type: "string" },
-      status: { type: "string", enum: ["queued", "scheduled", "rejected"] },
-      segments: COUNT,
-      held_amount: AMOUNT,
-      client_reference: { type: ["string", "null"] },
-      error: REASON,
-    }),
+    items: SEND_RESULT_ENTRY,
   },
 });
 
 const BALANCE = object({
-  object: { const: "balance" },
+  object: constant("balance"),
   currency: CURRENCY,
   balance: AMOUNT,
   held: { ...AMOUNT, description: "Funds held for messages in flight." },
@@ -132,24 +140,36 @@ const BALANCE = object({
   as_of: INSTANT,
 });
 
+/** The status of a sender ID in a request (`docs/contract.md#sender-ids`). */
+export const SENDER_ID_STATUS = {
+  type: "string",
+  enum: ["pending", "approved", "rejected", "suspended"],
+} as const;
+
 const SENDER_ID = object({
   id: idOf("sid"),
-  object: { const: "sender_id" },
+  object: constant("sender_id"),
   name: { type: "string" },
-  status: { type: "string", enum: ["pending", "approved", "rejected", "suspended"] },
+  status: openEnum(SENDER_ID_STATUS.enum),
   usable: { type: "boolean", description: "Whether messages can be sent from it now." },
   rejection_reason: { type: ["string", "null"] },
   created_at: INSTANT,
   updated_at: INSTANT,
 });
 
+const EVENT_TYPE = openEnum(EVENT_TYPES);
+
 const WEBHOOK_PROPERTIES = {
   id: idOf("whe"),
-  object: { const: "webhook_endpoint" },
+  object: constant("webhook_endpoint"),
   url: { type: "string" },
-  status: { type: "string", enum: ["enabled", "disabled"] },
-  event_types: { type: "array", items: { type: "string" } },
-  sources: { type: "array", items: { type: "string", enum: MESSAGE_SOURCES } },
+  status: openEnum(["enabled", "disabled"]),
+  event_types: { type: "array", items: EVENT_TYPE },
+  sources: {
+    type: "array",
+    description: "Sources whose events are wanted; empty means all.",
+    items: SOURCE,
+  },
   description: { type: ["string", "null"] },
   disabled_reason: {
     type: ["string", "null"],
@@ -166,75 +186,88 @@ const SECRET = {
   description: "The signing secret; shown this once.",
 } as const;
 
+/** The status of a delivery in a request. */
+export const DELIVERY_STATUS = {
+  type: "string",
+  enum: ["pending", "succeeded", "failed", "dropped"],
+} as const;
+
+const WEBHOOK_ATTEMPT = object({
+  number: { type: "integer", minimum: 1 },
+  started_at: INSTANT,
+  duration_ms: COUNT,
+  http_status: { type: ["integer", "null"], description: "Null when no answer came." },
+  error: {
+    type: ["string", "null"],
+    description:
+      "Null when it succeeded. `status` and `redirect` are answers; `timeout`, `connection` and `tls` mean " +
+      "that no whole answer came.",
+  },
+  answer: {
+    type: "string",
+    description: "The first 1,024 bytes of the answer at most, as text.",
+  },
+});
+
 const DELIVERY = object({
   id: idOf("whd"),
-  object: { const: "webhook_delivery" },
+  object: constant("webhook_delivery"),
   endpoint_id: idOf("whe"),
   event_id: { type: "string", pattern: "^evt_" },
-  event_type: { type: "string" },
-  status: {
-    type: "string",
-    enum: ["pending", "succeeded", "failed", "dropped"],
-    description:
-      "Failed after the last failure of its schedule, or of a resend; dropped when its endpoint was disabled or " +
+  event_type: EVENT_TYPE,
+  status: openEnum(
+    DELIVERY_STATUS.enum,
+    "Failed after the last failure of its schedule, or of a resend; dropped when its endpoint was disabled or " +
       "deleted first.",
-  },
+  ),
   next_attempt_at: orNull(INSTANT),
   created_at: INSTANT,
   completed_at: orNull(INSTANT),
   attempts: {
     type: "array",
     description: "Oldest first.",
-    items: object({
-      number: { type: "integer", minimum: 1 },
-      started_at: INSTANT,
-      duration_ms: COUNT,
-      http_status: { type: ["integer", "null"], description: "Null when no answer came." },
-      error: {
-        type: ["string", "null"],
-        description:
-          "Null when it succeeded. `status` and `redirect` are answers; `timeout`, `connection` and `tls` mean " +
-          "that no whole answer came.",
-      },
-      answer: {
-        type: "string",
-        description: "The first 1,024 bytes of the answer at most, as text.",
-      },
-    }),
+    items: WEBHOOK_ATTEMPT,
   },
 });
 
-const PROBLEM = {
-  type: "object",
-  description: "A problem (RFC 9457). Branch on `code`; `title` and `detail` are for people.",
-  required: ["type", "title", "status", "code", "detail", "request_id", "errors"],
-  properties: {
-    type: { type: "string", format: "uri", description: "The page of this code." },
-    title: { type: "string" },
-    status: { type: "integer", minimum: 400, maximum: 599 },
-    code: { type: "string" },
-    detail: { type: "string" },
-    request_id: idOf("req"),
-    errors: {
-      type: "array",
-      description: "One entry per wrong field; empty when the problem is not about fields.",
-      items: object({
-        field: { type: "string" },
-        code: { type: "string" },
-        message: { type: "string" },
-      }),
-    },
-    required_amount: { ...AMOUNT, description: "Of insufficient_balance only." },
-    available_amount: { ...AMOUNT, description: "Of insufficient_balance only." },
-    currency: { ...CURRENCY, description: "Of insufficient_balance only." },
+const PROBLEM_PROPERTIES = {
+  type: { type: "string", format: "uri", description: "The page of this code." },
+  title: { type: "string", description: "The same for every problem of this code." },
+  status: { type: "integer", minimum: 400, maximum: 599, description: "The HTTP status." },
+  code: openEnum(Object.keys(ERRORS), "What went wrong; branch on it."),
+  detail: { type: "string", description: "What went wrong here, and what to do. For people." },
+  request_id: { ...idOf("req"), description: "Give it to support. Equals `X-Request-Id`." },
+  errors: {
+    type: "array",
+    description: "One entry per wrong field; empty when the problem is not about fields.",
+    items: FIELD_ERROR,
   },
 } as const;
+
+const PROBLEM = {
+  ...object(PROBLEM_PROPERTIES),
+  description: "A problem (RFC 9457). Branch on `code`; `title` and `detail` are for people.",
+};
+
+const INSUFFICIENT_BALANCE_PROBLEM = {
+  ...object({
+    ...PROBLEM_PROPERTIES,
+    required_amount: { ...AMOUNT, description: "What the request would have held." },
+    available_amount: { ...AMOUNT, description: "What new sends may use." },
+    currency: CURRENCY,
+  }),
+  description: "The problem `insufficient_balance`: the wallet does not cover the request.",
+};
 
 /** Every named response schema. */
 export const RESPONSE_SCHEMAS: Readonly<Record<string, Schema>> = {
   Message: MESSAGE,
   MessageWithHistory: MESSAGE_WITH_HISTORY,
+  MessageStatus: MESSAGE_STATUS,
+  MessageError: MESSAGE_ERROR,
+  StatusChange: STATUS_CHANGE,
   SendResult: SEND_RESULT,
+  SendResultEntry: SEND_RESULT_ENTRY,
   Balance: BALANCE,
   SenderId: SENDER_ID,
   ...CAMPAIGN_SCHEMAS,
@@ -246,6 +279,10 @@ export const RESPONSE_SCHEMAS: Readonly<Record<string, Schema>> = {
     ...MADE_AND_CHANGED,
   }),
   WebhookDelivery: DELIVERY,
-  WebhookRecovery: object({ object: { const: "webhook_recovery" }, recovered: COUNT }),
+  WebhookAttempt: WEBHOOK_ATTEMPT,
+  WebhookRecovery: object({ object: constant("webhook_recovery"), recovered: COUNT }),
+  RowFault: ROW_FAULT,
+  FieldError: FIELD_ERROR,
   Problem: PROBLEM,
+  InsufficientBalanceProblem: INSUFFICIENT_BALANCE_PROBLEM,
 };

@@ -97,6 +97,14 @@ export const BULK_SEND = {
   },
 } as const;
 
+/** One message of a batch. */
+export const BATCH_ITEM = {
+  type: "object",
+  additionalProperties: false,
+  required: ["to", "body"],
+  properties: { to: TO_ITEM, body: BODY, client_reference: CLIENT_REFERENCE },
+} as const;
+
 /** Body of a batch send. */
 export const BATCH_SEND = {
   type: "object",
@@ -110,12 +118,7 @@ export const BATCH_SEND = {
       description: "1 to 1,000 items.",
       minItems: 1,
       maxItems: BULK_DEFAULT,
-      items: {
-        type: "object",
-        additionalProperties: false,
-        required: ["to", "body"],
-        properties: { to: TO_ITEM, body: BODY, client_reference: CLIENT_REFERENCE },
-      },
+      items: BATCH_ITEM,
     },
   },
 } as const;

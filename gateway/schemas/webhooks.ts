@@ -1,13 +1,16 @@
 import { EVENT_TYPES } from "../../services/shared/core/event-types.ts";
-import { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
+import { MESSAGE_SOURCE } from "./schema-parts.ts";
 
 /** Body of an operation without parameters. */
 export const EMPTY_BODY = {
   type: "object",
-  description: "Nothing, or an empty object.",
+  description: "No members: this operation takes no parameters in its body.",
   additionalProperties: false,
   properties: {},
 } as const;
+
+/** An event type in a request. In responses it is open: types may be added. */
+export const EVENT_TYPE = { type: "string", enum: EVENT_TYPES } as const;
 
 const URL_FIELD = {
   type: "string",
@@ -25,7 +28,7 @@ const WANTED_TYPES = {
     "Event types that are wanted. `wallet.*` and `sender_id.*` are sent to live endpoints only.",
   minItems: 1,
   maxItems: 64,
-  items: { type: "string", enum: EVENT_TYPES },
+  items: EVENT_TYPE,
   examples: [["message.status_changed"]],
 } as const;
 
@@ -33,7 +36,7 @@ const SOURCES = {
   type: "array",
   description: "Message sources whose events are wanted; empty means all.",
   maxItems: 16,
-  items: { type: "string", enum: MESSAGE_SOURCES },
+  items: MESSAGE_SOURCE,
   examples: [["api"]],
 } as const;
 

@@ -7,7 +7,7 @@ export type Parameter = {
   readonly schema: {
     readonly type?: string;
     readonly enum?: readonly string[];
-    readonly items?: { readonly enum?: readonly string[] };
+    readonly items?: { readonly enum?: readonly string[]; readonly $ref?: string };
   };
 };
 
@@ -25,20 +25,34 @@ export type OpenApiOperation = {
 type Described = {
   readonly operationId: string;
   readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly content: Record<string, { readonly example?: unknown }> };
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: object }>>;
+  };
 };
 
-/** Lists them in the order of the document. */
-export function operationsOf(document: {
+type NamedSchema = Parameter["schema"] & { readonly examples?: readonly unknown[] };
+
+type Document = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
-}): OpenApiOperation[] {
+  readonly components: { readonly schemas: Readonly<Record<string, NamedSchema>> };
+};
+
+/** Lists them in the order of the document, with the choices of a list in its parameter. */
+export function operationsOf(document: Document): OpenApiOperation[] {
+  const withItems = (parameter: Parameter): Parameter => {
+    const name = parameter.schema.items?.$ref?.split("/").at(-1);
+    const items = name === undefined ? undefined : document.components.schemas[name];
+    return items === undefined
+      ? parameter
+      : { ...parameter, schema: { ...parameter.schema, items } };
+  };
   return Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, described]) => ({
       id: described.operationId,
       method: method.toUpperCase(),
       path,
-      parameters: described.parameters ?? [],
-      example: described.requestBody?.content["application/json"]?.example,
+      parameters: (described.parameters ?? []).map(withItems),
+      example: exampleOf(document, described),
     })),
   );
 }
@@ -50,4 +64,11 @@ export function fillPath(path: string, values: Readonly<Record<string, string>>)
     if (value === undefined) throw new Error(`no value is known for the path parameter ${name}`);
     return value;
   });
+}
+
+/** The example of a body, which is in its schema. */
+function exampleOf({ components }: Document, { requestBody }: Described): unknown {
+  const schema = JSON.stringify(requestBody?.content["application/json"]?.schema ?? {});
+  const [name = ""] = schema.match(/(?<=#\/components\/schemas\/)\w+/) ?? [];
+  return components.schemas[name]?.examples?.[0];
 }

@@ -20,6 +20,21 @@ export const FIELD_CODES: Readonly<Record<string, string>> = {
   body_too_long: "The text needs more than 10 segments.",
   recipient_opted_out: "The recipient does not want messages from this sender.",
   traffic_class_not_allowed: "The sender ID is approved for a less privileged class.",
+  invalid_placeholder: "The text has a placeholder without a name, or one that is not closed.",
+  invalid_csv: "The file breaks the rules of CSV; `message` names the line.",
+  invalid_encoding: "The file is not UTF-8.",
+  missing_column: "The file lacks a column that is required.",
+  duplicate_column: "A column of the file is there twice.",
+  wrong_column_count: "The line of the file has more or fewer columns than its header.",
+  scientific_notation: "A spreadsheet has turned the number into one such as 2.348E+12.",
+  too_many_recipients: "The campaign has as many recipients as it may have.",
+};
+
+/** Codes of the `error` of a campaign's recipient that got no message (`docs/contract.md#campaigns`). */
+export const ROW_CODES: Readonly<Record<string, string>> = {
+  missing_variable: "The recipient has no value for a placeholder.",
+  empty_body: "The text of this recipient is empty.",
+  campaign_ended: "The campaign ended before this message.",
 };
 
 /** Codes of a message's `error`, by its status (`docs/contract.md#statuses`). */

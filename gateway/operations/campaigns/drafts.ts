@@ -11,7 +11,7 @@ import {
   DRAFT_EXAMPLE,
   NEW_CAMPAIGN_EXAMPLE,
 } from "../../docs/content/campaign-samples.ts";
-import { componentRef, dataOf, type OperationDoc, pageOf } from "../../docs/operation-doc.ts";
+import { dataOf, type OperationDoc, pageOf } from "../../docs/operation-doc.ts";
 import { readPageCursor } from "../../lists/page-cursor.ts";
 import { CAMPAIGN_STATUS_NUMBERS, QUIET_HOURS, renderCampaign } from "../../render/campaigns.ts";
 import { CAMPAIGN_CHANGE, CAMPAIGN_LIST, NEW_CAMPAIGN } from "../../schemas/campaigns.ts";
@@ -47,7 +47,7 @@ export function draftOperations(ports: CampaignPorts): Operation[] {
   ];
 }
 
-const SHOWN = dataOf(componentRef("Campaign"));
+const SHOWN = dataOf("Campaign");
 
 const LIST: Omit<OperationDoc, "tag"> = {
   id: "listCampaigns",
@@ -57,7 +57,7 @@ const LIST: Omit<OperationDoc, "tag"> = {
   response: {
     status: 200,
     description: "One page.",
-    schema: pageOf(componentRef("Campaign")),
+    schema: pageOf("Campaign"),
     example: { data: [CAMPAIGN_EXAMPLE], next_cursor: null },
   },
   errors: ["validation_error"],
@@ -98,7 +98,7 @@ const CREATE: Omit<OperationDoc, "tag"> = {
   summary: "Create a campaign",
   description: "A draft: add recipients, then start it. An account has at most 100 open campaigns.",
   body: {
-    schema: componentRef("NewCampaign"),
+    name: "NewCampaign",
     isRequired: true,
     example: NEW_CAMPAIGN_EXAMPLE,
   },
@@ -160,7 +160,7 @@ const UPDATE: Omit<OperationDoc, "tag"> = {
   description: "Members that are absent keep their value; null removes it.",
   params: CAMPAIGN_PARAM,
   body: {
-    schema: componentRef("CampaignChange"),
+    name: "CampaignChange",
     isRequired: true,
     example: { rate_per_second: 50 },
   },

@@ -5,7 +5,7 @@ import {
   PREVIEW_EXAMPLE,
   TEST_EXAMPLE,
 } from "../../docs/content/campaign-samples.ts";
-import { componentRef, dataOf, type OperationDoc } from "../../docs/operation-doc.ts";
+import { componentRef, dataOf, NO_BODY, type OperationDoc } from "../../docs/operation-doc.ts";
 import { renderEstimate, renderPreview, renderTest } from "../../render/campaigns.ts";
 import { CAMPAIGN_TEST, PREVIEW } from "../../schemas/campaigns.ts";
 import { compileSchema } from "../../schemas/validate.ts";
@@ -51,12 +51,12 @@ const ESTIMATE: Omit<OperationDoc, "tag"> = {
     "Checks and prices each recipient that waits: the segments of its own text, and the most that it can cost. " +
     "Nothing is held.",
   params: CAMPAIGN_PARAM,
-  body: { schema: EMPTY_BODY, isRequired: false, example: {} },
+  body: NO_BODY,
   takesIdempotencyKey: true,
   response: {
     status: 200,
     description: "The estimate.",
-    schema: dataOf(componentRef("CampaignEstimate")),
+    schema: dataOf("CampaignEstimate"),
     example: { data: ESTIMATE_EXAMPLE },
   },
   errors: SENDER_ERRORS,
@@ -75,12 +75,16 @@ const SHOW: Omit<OperationDoc, "tag"> = {
   summary: "Preview texts",
   description: "The texts of the first recipients, with their variables.",
   params: CAMPAIGN_PARAM,
-  body: { schema: PREVIEW, isRequired: false, example: { limit: 1 } },
+  body: {
+    name: "CampaignPreviewRequest",
+    isRequired: false,
+    example: { limit: 1 },
+  },
   takesIdempotencyKey: true,
   response: {
     status: 200,
     description: "The texts.",
-    schema: dataOf({ type: "array", items: componentRef("CampaignPreview") }),
+    schema: componentRef("CampaignPreviewList"),
     example: { data: [PREVIEW_EXAMPLE] },
   },
   errors: ["not_found", "validation_error"],
@@ -103,7 +107,7 @@ const TEST: Omit<OperationDoc, "tag"> = {
     "`test_send`, and cost what messages cost.",
   params: CAMPAIGN_PARAM,
   body: {
-    schema: componentRef("CampaignTest"),
+    name: "CampaignTest",
     isRequired: true,
     example: { to: ["+2348031234567"] },
   },
@@ -111,7 +115,7 @@ const TEST: Omit<OperationDoc, "tag"> = {
   response: {
     status: 202,
     description: "The messages.",
-    schema: dataOf(componentRef("CampaignTestResult")),
+    schema: dataOf("CampaignTestResult"),
     example: { data: TEST_EXAMPLE },
     headers: ["Idempotent-Replayed"],
   },

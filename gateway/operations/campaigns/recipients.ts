@@ -10,7 +10,7 @@ import {
   RECIPIENTS_CSV_EXAMPLE,
   RECIPIENTS_EXAMPLE,
 } from "../../docs/content/campaign-samples.ts";
-import { componentRef, dataOf, type OperationDoc, pageOf } from "../../docs/operation-doc.ts";
+import { dataOf, type OperationDoc, pageOf } from "../../docs/operation-doc.ts";
 import { readIdempotencyKey } from "../../idempotency/key.ts";
 import { csvPage } from "../../lists/csv-page.ts";
 import { readPageCursor } from "../../lists/page-cursor.ts";
@@ -62,7 +62,7 @@ const ADD: Omit<OperationDoc, "tag"> = {
     "rejected on its own. Not atomic: after an error, repeat it; rows that were added count as duplicates then.",
   params: CAMPAIGN_PARAM,
   body: {
-    schema: componentRef("NewCampaignRecipients"),
+    name: "NewCampaignRecipients",
     isRequired: true,
     example: RECIPIENTS_EXAMPLE,
     csvExample: RECIPIENTS_CSV_EXAMPLE,
@@ -71,7 +71,7 @@ const ADD: Omit<OperationDoc, "tag"> = {
   response: {
     status: 200,
     description: "The counts of taken and rejected rows.",
-    schema: dataOf(componentRef("CampaignImport")),
+    schema: dataOf("CampaignImport"),
     example: { data: IMPORT_EXAMPLE },
     headers: ["Idempotent-Replayed"],
   },
@@ -135,7 +135,7 @@ const LIST: Omit<OperationDoc, "tag"> = {
   response: {
     status: 200,
     description: "One page.",
-    schema: pageOf(componentRef("CampaignRecipient")),
+    schema: pageOf("CampaignRecipient"),
     example: { data: [RECIPIENT_EXAMPLE], next_cursor: null },
     csvExample: RECIPIENT_CSV_EXAMPLE,
   },
@@ -185,7 +185,7 @@ const CLEAR: Omit<OperationDoc, "tag"> = {
   response: {
     status: 200,
     description: "The draft without recipients.",
-    schema: dataOf(componentRef("Campaign")),
+    schema: dataOf("Campaign"),
     example: { data: DRAFT_EXAMPLE },
   },
   errors: ["not_found", "invalid_state_transition", "validation_error"],

@@ -2,7 +2,7 @@
 import type { CampaignResponse } from "../../../proto/gen/sms/v1/campaign_pb.js";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { CAMPAIGN_EXAMPLE } from "../../docs/content/campaign-samples.ts";
-import { componentRef, dataOf, type OperationDoc } from "../../docs/operation-doc.ts";
+import { dataOf, NO_BODY, type OperationDoc } from "../../docs/operation-doc.ts";
 import { compileSchema } from "../../schemas/validate.ts";
 import { EMPTY_BODY } from "../../schemas/webhooks.ts";
 import { LONG_CALL } from "../long-call.ts";
@@ -62,12 +62,12 @@ function docOf(
   return {
     ...texts,
     params: CAMPAIGN_PARAM,
-    body: { schema: EMPTY_BODY, isRequired: false, example: {} },
+    body: NO_BODY,
     takesIdempotencyKey: true,
     response: {
       status: 200,
       description: "The campaign.",
-      schema: dataOf(componentRef("Campaign")),
+      schema: dataOf("Campaign"),
       example: { data: example },
       headers: ["Idempotent-Replayed"],
     },

@@ -4,12 +4,12 @@ import { fingerprint } from "../../../services/shared/core/canonical-json.ts";
 import type { FieldError } from "../../../services/shared/core/errors.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { MESSAGE_EXAMPLE } from "../../docs/content/samples.ts";
-import { componentRef, dataOf } from "../../docs/operation-doc.ts";
+import { dataOf, NO_BODY } from "../../docs/operation-doc.ts";
 import { readIdempotencyKey } from "../../idempotency/key.ts";
 import type { KeyLocks } from "../../idempotency/lock.ts";
 import { runOnce } from "../../idempotency/run-once.ts";
 import { renderMessage } from "../../render/message.ts";
-import { parseBody } from "../../schemas/parse-body.ts";
+import { hasBody, parseBody } from "../../schemas/parse-body.ts";
 import { queryFaults } from "../../schemas/query.ts";
 import { MESSAGE_ID } from "../../schemas/responses.ts";
 import { compileSchema, refuse } from "../../schemas/validate.ts";
@@ -41,12 +41,12 @@ export function cancelOperation(ports: CancelPorts): Operation {
         "that is cancelled already is returned unchanged. Campaign messages are cancelled with " +
         "their campaign.",
       params: { message_id: MESSAGE_ID },
-      body: { schema: EMPTY_BODY, isRequired: false, example: {} },
+      body: NO_BODY,
       takesIdempotencyKey: true,
       response: {
         status: 200,
         description: "The cancelled message.",
-        schema: dataOf(componentRef("Message")),
+        schema: dataOf("Message"),
         example: {
           data: {
             ...MESSAGE_EXAMPLE,
@@ -75,7 +75,7 @@ async function cancel(ports: CancelPorts, request: OperationRequest): Promise<Op
   const messageId = parseMessageId(request.params.message_id);
   const { key, faults: keyFaults } = readIdempotencyKey(request.idempotencyKey);
   const target = { tenantId: caller.tenantId, mode: caller.mode, messageId };
-  // No body and an empty object mean the same.
+  // No body, `null` and an empty object mean the same.
   const { body, faults } = readEmptyBody(request);
   faults.push(...keyFaults);
   const print = fingerprint(body ?? {});
@@ -117,7 +117,7 @@ function readEmptyBody(request: OperationRequest): {
   faults: FieldError[];
 } {
   const ofQuery = queryFaults(request.query);
-  if (request.bodyBytes.length === 0) return { body: {}, faults: [...ofQuery] };
+  if (!hasBody(request.bodyBytes)) return { body: {}, faults: [...ofQuery] };
   const { body, faults } = parseBody(request.bodyBytes, validate);
   return { body, faults: [...ofQuery, ...faults] };
 }

@@ -4,7 +4,7 @@ import { AppError } from "../../../services/shared/core/errors.ts";
 import { isId } from "../../../services/shared/core/ids.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { MESSAGE_WITH_HISTORY_EXAMPLE } from "../../docs/content/samples.ts";
-import { componentRef, dataOf } from "../../docs/operation-doc.ts";
+import { dataOf } from "../../docs/operation-doc.ts";
 import { renderMessageWithHistory } from "../../render/message.ts";
 import { refuseQuery } from "../../schemas/query.ts";
 import { MESSAGE_ID } from "../../schemas/responses.ts";
@@ -26,7 +26,7 @@ export function getMessageOperation(messaging: Client<typeof MessagingService>):
       response: {
         status: 200,
         description: "The message with its status history, oldest first.",
-        schema: dataOf(componentRef("MessageWithHistory")),
+        schema: dataOf("MessageWithHistory"),
         example: { data: MESSAGE_WITH_HISTORY_EXAMPLE },
       },
       errors: ["not_found"],

@@ -9,7 +9,7 @@ import type { MESSAGE_STATUSES } from "../../../services/shared/core/message-sta
 import { parseBound } from "../../../services/shared/core/rfc3339.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { MESSAGE_EXAMPLE } from "../../docs/content/samples.ts";
-import { componentRef, pageOf } from "../../docs/operation-doc.ts";
+import { pageOf } from "../../docs/operation-doc.ts";
 import type { Cursors } from "../../lists/cursor.ts";
 import {
   type CursorPayload,
@@ -68,7 +68,7 @@ export function listMessagesOperation(ports: ListPorts): Operation {
       response: {
         status: 200,
         description: "One page.",
-        schema: pageOf(componentRef("Message")),
+        schema: pageOf("Message"),
         example: { data: [MESSAGE_EXAMPLE], next_cursor: null },
       },
       errors: ["validation_error"],

@@ -12,7 +12,7 @@ import {
   MESSAGE_EXAMPLE,
   SEND_RESULT_EXAMPLE,
 } from "../../docs/content/samples.ts";
-import { componentRef, dataOf, type OperationDoc, type Schema } from "../../docs/operation-doc.ts";
+import { dataOf, type OperationDoc, type Schema } from "../../docs/operation-doc.ts";
 import { renderMessage } from "../../render/message.ts";
 import { renderSendResult } from "../../render/send-result.ts";
 import { BATCH_SEND, BULK_SEND, SINGLE_SEND } from "../../schemas/sends.ts";
@@ -49,7 +49,7 @@ const sendResultDoc = (example: unknown) =>
   ({
     status: 202,
     description: "Accepted; one entry per recipient, in submitted order.",
-    schema: dataOf(componentRef("SendResult")),
+    schema: dataOf("SendResult"),
     example: { data: example },
     headers: ["Idempotent-Replayed"],
   }) as const;
@@ -65,7 +65,7 @@ export const SINGLE: SendKind = {
     description:
       "Accepts one message and holds its highest possible price. It is sent now, or at `send_at`.",
     body: {
-      schema: componentRef("SingleSend"),
+      name: "SingleSend",
       isRequired: true,
       example: { to: "+2348031234567", from: "Acme", body: "Your code is 123456" },
     },
@@ -73,7 +73,7 @@ export const SINGLE: SendKind = {
     response: {
       status: 202,
       description: "Accepted: queued, or scheduled when `send_at` was given.",
-      schema: dataOf(componentRef("Message")),
+      schema: dataOf("Message"),
       example: { data: MESSAGE_EXAMPLE },
       headers: ["Location", "Idempotent-Replayed"],
       leadsTo: { getMessage: "message_id", cancelMessage: "message_id" },
@@ -106,7 +106,7 @@ export const BULK: SendKind = {
     description:
       "Each recipient is checked on its own: one that fails becomes a rejected message with an " +
       "error and is not charged. When none passes, nothing is accepted.",
-    body: { schema: componentRef("BulkSend"), isRequired: true, example: BULK_EXAMPLE },
+    body: { name: "BulkSend", isRequired: true, example: BULK_EXAMPLE },
     takesIdempotencyKey: true,
     response: sendResultDoc(SEND_RESULT_EXAMPLE),
     errors: ERRORS,
@@ -131,7 +131,7 @@ export const BATCH: SendKind = {
     description:
       "Each item is checked on its own, its body included: one over 10 segments is rejected and " +
       "the rest go ahead. Bodies are sent exactly as given; no placeholders are filled in.",
-    body: { schema: componentRef("BatchSend"), isRequired: true, example: BATCH_EXAMPLE },
+    body: { name: "BatchSend", isRequired: true, example: BATCH_EXAMPLE },
     takesIdempotencyKey: true,
     response: sendResultDoc(BATCH_RESULT_EXAMPLE),
     errors: ERRORS,

@@ -7,7 +7,7 @@ import { PAGE_DEFAULT } from "../../../services/shared/core/limits.ts";
 import { parseBound } from "../../../services/shared/core/rfc3339.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { DELIVERY_EXAMPLE } from "../../docs/content/samples.ts";
-import { componentRef, dataOf, type OperationDoc, pageOf } from "../../docs/operation-doc.ts";
+import { dataOf, NO_BODY, type OperationDoc, pageOf } from "../../docs/operation-doc.ts";
 import type { Cursors } from "../../lists/cursor.ts";
 import { readPageCursor } from "../../lists/page-cursor.ts";
 import { DELIVERY_STATUSES, renderDelivery } from "../../render/webhooks.ts";
@@ -76,7 +76,7 @@ const LIST: Omit<OperationDoc, "tag"> = {
   response: {
     status: 200,
     description: "One page.",
-    schema: pageOf(componentRef("WebhookDelivery")),
+    schema: pageOf("WebhookDelivery"),
     example: { data: [DELIVERY_EXAMPLE], next_cursor: null },
   },
   errors: ["not_found", "validation_error"],
@@ -135,12 +135,12 @@ const RESEND: Omit<OperationDoc, "tag"> = {
     ...ENDPOINT_PARAM,
     delivery_id: { type: "string", pattern: "^whd_[0-9A-HJKMNP-TV-Z]{26}$" },
   },
-  body: { schema: EMPTY_BODY, isRequired: false, example: {} },
+  body: NO_BODY,
   takesIdempotencyKey: true,
   response: {
     status: 202,
     description: "The attempt is due.",
-    schema: dataOf(componentRef("WebhookDelivery")),
+    schema: dataOf("WebhookDelivery"),
     example: {
       data: {
         ...DELIVERY_EXAMPLE,
@@ -173,7 +173,7 @@ const RECOVER: Omit<OperationDoc, "tag"> = {
   description: "Makes every delivery that failed since an instant due again.",
   params: ENDPOINT_PARAM,
   body: {
-    schema: componentRef("WebhookRecoveryRequest"),
+    name: "WebhookRecoveryRequest",
     isRequired: true,
     example: { since: "2026-11-01T00:00:00Z" },
   },
@@ -181,7 +181,7 @@ const RECOVER: Omit<OperationDoc, "tag"> = {
   response: {
     status: 202,
     description: "How many deliveries are due again.",
-    schema: dataOf(componentRef("WebhookRecovery")),
+    schema: dataOf("WebhookRecovery"),
     example: { data: { object: "webhook_recovery", recovered: 12 } },
     headers: ["Idempotent-Replayed"],
   },
@@ -212,12 +212,12 @@ const TEST: Omit<OperationDoc, "tag"> = {
   summary: "Send a test event",
   description: "Sends a webhook.test event to this endpoint, subscribed to it or not.",
   params: ENDPOINT_PARAM,
-  body: { schema: EMPTY_BODY, isRequired: false, example: {} },
+  body: NO_BODY,
   takesIdempotencyKey: true,
   response: {
     status: 202,
     description: "The delivery of the event.",
-    schema: dataOf(componentRef("WebhookDelivery")),
+    schema: dataOf("WebhookDelivery"),
     example: {
       data: {
         ...DELIVERY_EXAMPLE,

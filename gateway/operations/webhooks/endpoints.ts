@@ -8,8 +8,8 @@ import type { MESSAGE_SOURCES } from "../../../services/shared/core/message-sour
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { WEBHOOK_ENDPOINT_EXAMPLE } from "../../docs/content/samples.ts";
 import {
-  componentRef,
   dataOf,
+  NO_BODY,
   type OperationDoc,
   pageOf,
   type Schema,
@@ -69,8 +69,8 @@ export function webhookEndpointOperations(webhooks: Webhooks): Operation[] {
   ];
 }
 
-const SHOWN = dataOf(componentRef("WebhookEndpoint"));
-const WITH_SECRET = dataOf(componentRef("WebhookEndpointWithSecret"));
+const SHOWN = dataOf("WebhookEndpoint");
+const WITH_SECRET = dataOf("WebhookEndpointWithSecret");
 const { created_at, updated_at, ...DESCRIBED } = WEBHOOK_ENDPOINT_EXAMPLE;
 const SECRET_EXAMPLE = {
   data: {
@@ -88,7 +88,7 @@ const LIST: Omit<OperationDoc, "tag"> = {
   response: {
     status: 200,
     description: "The endpoints.",
-    schema: pageOf(componentRef("WebhookEndpoint")),
+    schema: pageOf("WebhookEndpoint"),
     example: { data: [WEBHOOK_ENDPOINT_EXAMPLE], next_cursor: null },
   },
   errors: ["validation_error"],
@@ -108,7 +108,7 @@ const CREATE: Omit<OperationDoc, "tag"> = {
   summary: "Create a webhook endpoint",
   description: "The signing secret is in this answer and is not shown again.",
   body: {
-    schema: componentRef("NewWebhookEndpoint"),
+    name: "NewWebhookEndpoint",
     isRequired: true,
     example: { url: "https://example.com/sms-events" },
   },
@@ -178,7 +178,7 @@ const UPDATE: Omit<OperationDoc, "tag"> = {
   description: "What the body does not name stays as it is.",
   params: ENDPOINT_PARAM,
   body: {
-    schema: componentRef("WebhookEndpointChange"),
+    name: "WebhookEndpointChange",
     isRequired: true,
     example: { status: "disabled" },
   },
@@ -249,7 +249,7 @@ const ROTATE: Omit<OperationDoc, "tag"> = {
     "Each secret that was replaced in the last 24 hours signs too, after the new one: one `v1` " +
     "for each, ten in all at most.",
   params: ENDPOINT_PARAM,
-  body: { schema: EMPTY_BODY, isRequired: false, example: {} },
+  body: NO_BODY,
   takesIdempotencyKey: true,
   response: {
     status: 200,
