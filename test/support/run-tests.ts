@@ -83,7 +83,7 @@ function rankOf({ name }: TestRun): number {
 }
 
 function isWholeStack({ name }: TestRun): boolean {
-  return name.startsWith("test/e2e/");
+  return name.startsWith("test/e2e/") || name.startsWith("test/clients/");
 }
 
 async function runAll(waiting: TestRun[], on: readonly TestServers[]): Promise<void> {

@@ -46,7 +46,7 @@ const PLACES: readonly { readonly pattern: RegExp; readonly rank?: number }[] = 
   { pattern: /^gateway\/docs\/((content|examples|webhook-verification)\/)?[\w-]+\.ts$/ },
   { pattern: /^deploy\/((dev|chart|backup)\/)?[\w-]+\.m?ts$|^deploy\/dev\/install\.mjs$/ },
   { pattern: /^test\/(unit|contract|integration|e2e)\/[\w-]+\/[\w.-]+\.test\.ts$/ },
-  { pattern: /^test\/(chaos|load|fuzz|chart|support)\/([\w-]+\/)?[\w.-]+\.ts$/ },
+  { pattern: /^test\/(chaos|load|fuzz|chart|clients|support)\/([\w-]+\/)?[\w.-]+\.ts$/ },
   { pattern: /^test\/tidy\/[\w-]+\.test\.ts$/ },
 ];
 

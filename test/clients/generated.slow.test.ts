@@ -1,0 +1,202 @@
+/**
+ * Clients that strangers' generators make of our OpenAPI document, used against a running stack. A generator may not
+ * warn, its client must compile, and each error must come as its own type. The programs in `programs/` do the same
+ * in each language and print the same.
+ */
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { expect } from "chai";
+import { openRestStack, type RestStack } from "../support/rest.ts";
+import { skipSince } from "../support/skip.ts";
+import { startFuture } from "./future.ts";
+import { installed } from "./install.ts";
+import { run } from "./run.ts";
+
+/** What each program sees. */
+const SEEN = {
+  single: "scheduled",
+  bulk: ["queued", "rejected invalid_recipient"],
+  list: true,
+  history: "scheduled",
+  cancelled: "cancelled",
+  unauthenticated: "401 unauthenticated",
+  insufficientBalance: "402 insufficient_balance 3.0000 of 4.0000 NGN",
+  conflict: "409 idempotency_key_reused",
+  invalid: "422 validation_error to invalid_recipient",
+  rateLimited: "429 rate_limited 1",
+  future: "carrier_pigeon rcs gsm8",
+  futureList: "carrier_pigeon",
+  futureCode: "401 key_expired",
+};
+
+/** openapi-generator says this of every document of version 3.1. */
+const OF_EVERY_DOCUMENT = "OpenAPI 3.1 support is still in beta";
+
+const PROGRAMS = new URL("programs/", import.meta.url);
+
+describe("Clients made by generators", function () {
+  this.timeout(300_000);
+  let rest: RestStack;
+  let future: Awaited<ReturnType<typeof startFuture>>;
+  let dir: string;
+  let document: string;
+
+  before(async () => {
+    rest = await openRestStack();
+    future = await startFuture(rest.stack.gateway);
+    dir = mkdtempSync(join(tmpdir(), "sms-clients-"));
+    document = join(dir, "openapi.json");
+    writeFileSync(document, (await rest.call("GET", "/openapi.json")).text);
+  });
+  after(async () => {
+    await future?.close();
+    await rest?.close();
+    if (dir !== undefined) rmSync(dir, { recursive: true, force: true });
+  });
+
+  /** A folder for one client, with its program. */
+  function folder(name: string, ...files: readonly string[]): string {
+    const made = join(dir, name);
+    mkdirSync(made);
+    for (const file of files) cpSync(new URL(file, PROGRAMS), join(made, file));
+    return made;
+  }
+
+  /** The settings of a program: its own customers, so that one client's messages are not in another's list. */
+  async function settings() {
+    const [customer, poor, limited] = await Promise.all([
+      rest.addCustomer(),
+      rest.addCustomer({ funds: 30_000n }),
+      rest.addCustomer({ rateLimit: 1, burst: 1 }),
+    ]);
+    return {
+      BASE_URL: rest.stack.gateway,
+      FUTURE_URL: future.url,
+      API_KEY: customer.apiKey,
+      POOR_KEY: poor.apiKey,
+      LIMITED_KEY: limited.apiKey,
+      WRONG_KEY: `sk_live_${"A".repeat(43)}`,
+    };
+  }
+
+  /** The folder of a kind of generators; skips the test where they are not to be had. */
+  async function generatorsOf(test: Mocha.Context, kind: Parameters<typeof installed>[0]) {
+    const found = await installed(kind);
+    return "dir" in found ? found.dir : skipSince(test, found.missing);
+  }
+
+  it("redocly finds nothing to say about the document", async function () {
+    const npm = await generatorsOf(this, "npm");
+    const config = join(folder("redocly"), "redocly.yaml");
+    writeFileSync(config, "extends: [recommended-strict]\n");
+    const lint = join(npm, "node_modules/@redocly/cli/bin/cli.js");
+    const args = [lint, "lint", "--config", config, "--format=json", document];
+    const { stdout } = await run(process.execPath, args, { env: { REDOCLY_TELEMETRY: "off" } });
+    expect(JSON.parse(stdout).totals).to.deep.equal({ errors: 0, warnings: 0, ignored: 0 });
+  });
+
+  it("Go: oapi-codegen", async function () {
+    const bin = await generatorsOf(this, "go");
+    const at = folder("go", "client.go", "go.mod", "go.sum");
+    mkdirSync(join(at, "sms"));
+    // Without skip-prune the generator leaves out the types of webhooks, which its own code uses.
+    writeFileSync(
+      join(at, "config.yaml"),
+      "package: sms\noutput: sms/sms.go\ngenerate: {models: true, client: true}\n" +
+        "output-options: {skip-prune: true}\n",
+    );
+    const made = await run(join(bin, "oapi-codegen"), ["-config", "config.yaml", document], {
+      cwd: at,
+    });
+    expect(made.stdout + made.stderr).to.equal("");
+    await run("go", ["build", "-mod=readonly", "-o", "client", "."], { cwd: at });
+    const { stdout } = await run(join(at, "client"), [], { env: await settings() });
+    expect(JSON.parse(stdout)).to.deep.equal(SEEN);
+  });
+
+  it("Python: openapi-python-client", async function () {
+    const venv = await generatorsOf(this, "python");
+    const at = folder("python", "client.py");
+    const path = `${join(venv, "bin")}${delimiter}${process.env.PATH}`;
+    const args = ["generate", "--path", document, "--output-path", "sms_client", "--meta", "none"];
+    const made = await run(
+      join(venv, "bin/openapi-python-client"),
+      [...args, "--fail-on-warning"],
+      { cwd: at, env: { PATH: path } },
+    );
+    expect(made.stdout + made.stderr).to.not.match(/warn|error/i);
+    await run(join(venv, "bin/python"), ["-W", "error", "-m", "compileall", "-q", "."], {
+      cwd: at,
+    });
+    const program = ["-W", "error", "client.py"];
+    const env = await settings();
+    const { stdout } = await run(join(venv, "bin/python"), program, { cwd: at, env });
+    expect(JSON.parse(stdout)).to.deep.equal(SEEN);
+  });
+
+  it("TypeScript: openapi-typescript with openapi-fetch", async function () {
+    const npm = await generatorsOf(this, "npm");
+    const at = folder("typescript", "client.ts");
+    cpSync(join(npm, "node_modules"), join(at, "node_modules"), { recursive: true });
+    writeFileSync(join(at, "package.json"), '{"type": "module"}');
+    const generator = join(npm, "node_modules/openapi-typescript/bin/cli.js");
+    const args = [generator, document, "--output", "sms.d.ts"];
+    const made = await run(process.execPath, args, { cwd: at });
+    expect(made.stdout + made.stderr).to.not.match(/warn|error/i);
+    const strict = ["--strict", "--noEmit", "--module", "nodenext", "--target", "esnext"];
+    const types = ["--types", "node", "--typeRoots", join(process.cwd(), "node_modules/@types")];
+    const check = [...strict, ...types, "--allowImportingTsExtensions", "client.ts"];
+    await run(join(process.cwd(), "node_modules/.bin/tsc"), check, { cwd: at });
+    const env = await settings();
+    const { stdout } = await run(process.execPath, ["client.ts"], { cwd: at, env });
+    expect(JSON.parse(stdout)).to.deep.equal(SEEN);
+  });
+
+  /** Runs openapi-generator; it may say nothing but what it says of every document. */
+  async function openApiGenerator(jars: string, generator: string, library: string, at: string) {
+    const jar = ["-jar", join(jars, "openapi-generator-cli.jar"), "generate"];
+    const options = ["-i", document, "-g", generator, "--library", library, "-o", at];
+    const { stdout, stderr } = await run("java", [...jar, ...options]);
+    const said = `${stdout}${stderr}`.split("\n").filter((line) => / (WARN|ERROR) /.test(line));
+    expect(said.filter((line) => !line.includes(OF_EVERY_DOCUMENT))).to.deep.equal([]);
+  }
+
+  it("Java: openapi-generator", async function () {
+    const jars = await generatorsOf(this, "maven");
+    const at = folder("java", "client.java");
+    await openApiGenerator(jars, "java", "native", join(at, "made"));
+    // The libraries that the client asks for do not change with the document.
+    const libraries = join(jars, "libraries");
+    if (!existsSync(libraries)) {
+      const copy = ["-q", "-B", "-f", "made/pom.xml", "dependency:copy-dependencies"];
+      const scope = ["-DincludeScope=compile", `-DoutputDirectory=${join(at, "jars")}`];
+      await run("mvn", [...copy, ...scope], { cwd: at });
+      cpSync(join(at, "jars"), libraries, { recursive: true });
+    }
+    const path = join(libraries, "*");
+    const classes = ["-proc:none", "-nowarn", "-cp", path, "-d", "classes"];
+    const sources = ["-sourcepath", "made/src/main/java", "client.java"];
+    await run("javac", [...classes, ...sources], { cwd: at });
+    const env = await settings();
+    const args = ["-cp", `classes${delimiter}${path}`, "Client"];
+    const { stdout } = await run("java", args, { cwd: at, env });
+    expect(JSON.parse(stdout)).to.deep.equal(SEEN);
+  });
+
+  it("C#: openapi-generator, without a warning", async function () {
+    const jars = await generatorsOf(this, "maven");
+    await openApiGenerator(jars, "csharp", "httpclient", join(folder("csharp"), "made"));
+  });
+
+  it("C#: the client compiles", async function () {
+    const jars = await generatorsOf(this, "maven");
+    await run("dotnet", ["--version"]).catch(() => skipSince(this, "dotnet is not installed"));
+    const made = join(folder("dotnet"), "made");
+    await openApiGenerator(jars, "csharp", "httpclient", made);
+    await run("dotnet", ["build", "--nologo", "--verbosity=quiet"], {
+      cwd: made,
+      timeoutMs: 240_000,
+    });
+  });
+});
