@@ -52,7 +52,7 @@ export function openCampaigns(ports: CampaignPorts, config: CampaignConfig) {
   ];
   return {
     campaigns: createCampaigns({ ...ports, openMax: config.CAMPAIGN_OPEN_MAX }),
-    recipients: createRecipients({ store, rowsMax: config.CAMPAIGN_ROWS_MAX }),
+    recipients: createRecipients({ store, clock, rowsMax: config.CAMPAIGN_ROWS_MAX }),
     states,
     estimating: { store, messaging, wallets },
     sendTest: createSendTest({ store, messaging }),

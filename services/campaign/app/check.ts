@@ -17,13 +17,13 @@ const PAGE = 1000;
 const ATTEMPTS = 5;
 
 export function createCheck(store: CampaignStore & AllCampaigns, keepRowsMs: number) {
-  async function readRows(campaignId: string) {
+  async function readRows(rowSet: string) {
     let counted = EMPTY_PROGRESS;
     let rows = 0;
     const breaches: Breach[] = [];
     let afterIndex = -1;
     for (;;) {
-      const page = await store.rows({ campaignId, statuses: [], afterIndex, limit: PAGE });
+      const page = await store.rows({ rowSet, statuses: [], afterIndex, limit: PAGE });
       const last = page.at(-1);
       if (last === undefined) return { counted, rows, breaches };
       afterIndex = last.index;
@@ -37,7 +37,7 @@ export function createCheck(store: CampaignStore & AllCampaigns, keepRowsMs: num
     for (let attempt = 1; ; attempt += 1) {
       const before = await store.find(ANY_SCOPE, campaign.id);
       if (before === undefined) return { rows: 0, breaches: [] };
-      const read = await readRows(before.id);
+      const read = await readRows(before.rowSet);
       const after = await store.find(ANY_SCOPE, before.id);
       const isStill = after !== undefined && isSame(before, after);
       if (isStill || attempt === ATTEMPTS) {
@@ -69,7 +69,7 @@ export function createCheck(store: CampaignStore & AllCampaigns, keepRowsMs: num
     /** The rows of these numbers; expired rows may be missing. Errors: `not_found`. */
     async rowsOf(scope: Scope, id: string, numbers: readonly string[]) {
       const campaign = await findCampaign(store, scope, id);
-      const rows = await store.rowsByNumber(campaign.id, numbers);
+      const rows = await store.rowsByNumber(campaign.rowSet, numbers);
       return { rows, isExpired: isForgotten(campaign, Date.now() - keepRowsMs) };
     },
   };

@@ -107,7 +107,8 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     const left = budgetLeft(campaign) ?? 0n;
     const size = sizeOf(campaign);
     if (size <= 0) return undefined;
-    const filter = { campaignId, statuses: ["waiting" as const], afterIndex: -1, limit: size };
+    const { rowSet } = campaign;
+    const filter = { rowSet, statuses: ["waiting" as const], afterIndex: -1, limit: size };
     const rows = await store.rows(filter);
     const template = templateOf(campaign);
     const texts = rows.map((row) => personalise(campaign, template, row));
@@ -175,7 +176,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     const chunk = await store.chunk(campaign.id, openChunk);
     if (chunk === undefined) throw new Error(`chunk ${openChunk} of ${campaign.id} is missing`);
     const template = templateOf(campaign);
-    const rows = await store.rowsByIndex(campaign.id, chunk.indexes);
+    const rows = await store.rowsByIndex(campaign.rowSet, chunk.indexes);
     const texts = rows.map((row) => personalise(campaign, template, row));
     const recipients = texts.filter((text): text is RecipientText => !("error" in text));
     return { chunk, request: toRequest(campaign, chunk, recipients) };

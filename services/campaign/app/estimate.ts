@@ -56,7 +56,7 @@ async function* batchesOf(
   reject: (error: RowError) => void,
 ): AsyncGenerator<Batch> {
   const template = templateOf(campaign);
-  const filter = { campaignId: campaign.id, statuses: ["waiting"] as const, limit: STEP };
+  const filter = { rowSet: campaign.rowSet, statuses: ["waiting"] as const, limit: STEP };
   const byCountry = new Map<string, RecipientText[]>();
   for (let afterIndex = -1; ; ) {
     const rows = await store.rows({ ...filter, afterIndex });
@@ -112,7 +112,7 @@ export async function preview(
   limit: number,
 ): Promise<Preview[]> {
   const template = templateOf(campaign);
-  const filter = { campaignId: campaign.id, statuses: [], afterIndex: -1, limit };
+  const filter = { rowSet: campaign.rowSet, statuses: [], afterIndex: -1, limit };
   return (await store.rows(filter)).map((row) => {
     const text = personalise(campaign, template, row);
     if ("error" in text) return { row, body: "", segments: 0, error: text.error };

@@ -29,10 +29,10 @@ export type CampaignTransaction = {
   rowsByIndex(indexes: readonly number[]): Promise<Row[]>;
   rowsByNumber(numbers: readonly string[]): Promise<Row[]>;
   firstWaiting(limit: number): Promise<Row[]>;
-  firstRows(limit: number): Promise<Row[]>;
   insertRows(rows: readonly Row[]): Promise<void>;
   saveRows(rows: readonly Row[]): Promise<void>;
-  deleteRows(rows: readonly Row[]): Promise<void>;
+  /** Leaves all rows to `removeOld`; the campaign gets a new set of rows in this transaction. */
+  discardRows(): Promise<void>;
   insertChunk(chunk: Chunk): Promise<void>;
 };
 
@@ -55,7 +55,7 @@ export type CampaignFilter = Scope & {
 
 /** A page of rows, by place. */
 export type RowFilter = {
-  readonly campaignId: string;
+  readonly rowSet: string;
   readonly statuses: readonly RowStatus[];
   readonly afterIndex: number;
   readonly limit: number;
@@ -68,9 +68,9 @@ export type CampaignStore = {
   find(scope: Scope, id: string): Promise<Campaign | undefined>;
   list(filter: CampaignFilter): Promise<Campaign[]>;
   rows(filter: RowFilter): Promise<Row[]>;
-  rowsByNumber(campaignId: string, numbers: readonly string[]): Promise<Row[]>;
+  rowsByNumber(rowSet: string, numbers: readonly string[]): Promise<Row[]>;
   /** In the order of their places. */
-  rowsByIndex(campaignId: string, indexes: readonly number[]): Promise<Row[]>;
+  rowsByIndex(rowSet: string, indexes: readonly number[]): Promise<Row[]>;
   chunk(campaignId: string, number: number): Promise<Chunk | undefined>;
   /**
    * Runs work in one transaction, with the event of its transition. The work may run more than once. Returns
@@ -89,7 +89,10 @@ export type CampaignStore = {
   findDue(nowMs: number, limit: number): Promise<string[]>;
   /** Campaigns that the service paused before that time. */
   findPausedBefore(beforeMs: number, limit: number): Promise<string[]>;
-  /** Removes rows and chunks of hidden campaigns, and of those that ended before that time. True when more is left. */
+  /**
+   * Removes some of the rows that no call reads any more: discarded sets, and the rows and chunks of hidden campaigns
+   * and of those that ended before that time. True when more is left.
+   */
   removeOld(endedBeforeMs: number): Promise<boolean>;
 };
 

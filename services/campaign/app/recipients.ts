@@ -1,6 +1,7 @@
 /** The rows of a draft: added in steps, each one transaction with its counts. */
+import type { Clock } from "../../shared/core/clock.ts";
 import { createRowFaults, isFault, type RowFault } from "../../shared/core/row-faults.ts";
-import type { Campaign } from "../domain/campaign.ts";
+import { type Campaign, withoutRows } from "../domain/campaign.ts";
 import { type CheckedRow, checkRow, type SubmittedRow } from "../domain/check-row.ts";
 import { countChanges, totalOf } from "../domain/progress.ts";
 import type { Row } from "../domain/row.ts";
@@ -20,9 +21,10 @@ const STEP = 1000;
 
 export function createRecipients(parts: {
   readonly store: CampaignStore;
+  readonly clock: Clock;
   readonly rowsMax: number;
 }) {
-  const { store, rowsMax } = parts;
+  const { store, clock, rowsMax } = parts;
 
   /** Adds checked rows; returns how many were new. */
   function addStep(scope: Scope, id: string, checked: readonly CheckedRow[]) {
@@ -38,7 +40,7 @@ export function createRecipients(parts: {
       const room = Math.max(0, rowsMax - totalOf(campaign.progress));
       const added = fresh
         .slice(0, room)
-        .map((row, at) => newRow(campaign.id, campaign.nextRow + at, row));
+        .map((row, at) => newRow(campaign.rowSet, campaign.nextRow + at, row));
       await tx.insertRows(added);
       const progress = countChanges(
         campaign.progress,
@@ -79,43 +81,26 @@ export function createRecipients(parts: {
       return { ...counts, ...faults.result() };
     },
 
-    async list(scope: Scope, id: string, filter: Omit<RowFilter, "campaignId">): Promise<Row[]> {
+    async list(scope: Scope, id: string, filter: Omit<RowFilter, "rowSet">): Promise<Row[]> {
       const campaign = await findCampaign(store, scope, id);
-      return store.rows({ ...filter, campaignId: campaign.id });
+      return store.rows({ ...filter, rowSet: campaign.rowSet });
     },
 
-    /** Removes every row. A part is removed when it fails; repeating it removes the rest. */
-    async clear(scope: Scope, id: string): Promise<Campaign> {
-      for (;;) {
-        const { campaign, removed } = await inDraft(
-          store,
-          scope,
-          id,
-          "remove recipients",
-          clearStep,
-        );
-        if (removed < STEP) return campaign;
-      }
+    /** Removes every row at once, however many there are. Errors: `not_found`, `invalid_state_transition`. */
+    clear(scope: Scope, id: string): Promise<Campaign> {
+      return inDraft(store, scope, id, "remove recipients", async (tx) => {
+        if (tx.campaign.nextRow === 0) return { result: tx.campaign };
+        await tx.discardRows();
+        const campaign = withoutRows(tx.campaign, clock.now());
+        return { result: campaign, campaign };
+      });
     },
   };
 }
 
-const clearStep: Parameters<typeof inDraft<{ campaign: Campaign; removed: number }>>[4] = async (
-  tx,
-) => {
-  const removed = await tx.firstRows(STEP);
-  await tx.deleteRows(removed);
-  const progress = countChanges(
-    tx.campaign.progress,
-    removed.map((before) => ({ before, after: undefined })),
-  );
-  const campaign = { ...tx.campaign, progress };
-  return { result: { campaign, removed: removed.length }, campaign };
-};
-
-function newRow(campaignId: string, index: number, checked: CheckedRow): Row {
+function newRow(rowSet: string, index: number, checked: CheckedRow): Row {
   return {
-    campaignId,
+    rowSet,
     index,
     to: checked.to,
     variables: checked.variables,

@@ -18,7 +18,7 @@ export function createSendTest(parts: {
   readonly messaging: Pick<Messaging, "sendTest">;
 }): SendTest {
   return async (campaign, to, keyed) => {
-    const filter = { campaignId: campaign.id, statuses: [], afterIndex: -1, limit: 1 };
+    const filter = { rowSet: campaign.rowSet, statuses: [], afterIndex: -1, limit: 1 };
     const [first] = await parts.store.rows(filter);
     const template = templateOf(campaign);
     const text = personalise(campaign, template, first ?? NO_ROW);

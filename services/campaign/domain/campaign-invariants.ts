@@ -54,6 +54,6 @@ export function checkRows(rows: readonly Row[]): Breach[] {
   });
   if (wrong.length === 0) return [];
   const what = "rows whose status does not fit their message";
-  const ids = wrong.slice(0, 100).map(({ campaignId, index }) => `${campaignId}#${index}`);
+  const ids = wrong.slice(0, 100).map(({ rowSet, index }) => `${rowSet}#${index}`);
   return [{ invariant: INVARIANTS.rows, what, ids }];
 }

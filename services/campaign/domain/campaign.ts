@@ -59,6 +59,8 @@ export type Campaign = {
   readonly openChunk: number | undefined;
   /** The most that the open chunk may hold. */
   readonly openChunkMax: bigint;
+  /** The set that its rows are in. */
+  readonly rowSet: string;
   /** The place of the next row. */
   readonly nextRow: number;
   /** The number of the next chunk. */
@@ -133,6 +135,7 @@ export function createCampaign(input: {
     takesBack: false,
     openChunk: undefined,
     openChunkMax: 0n,
+    rowSet: given.id,
     nextRow: 0,
     nextChunk: 0,
     nextFeedAtMs: 0,
@@ -141,6 +144,14 @@ export function createCampaign(input: {
     endedAtMs: undefined,
     updatedAtMs: nowMs,
   };
+}
+
+/** The draft without its rows: it begins a new, empty set. */
+export function withoutRows(campaign: Campaign, nowMs: number): Campaign {
+  const { id, rowSet } = campaign;
+  const number = rowSet === id ? 2 : Number(rowSet.slice(id.length + 1)) + 1;
+  const changes = { progress: EMPTY_PROGRESS, rowSet: `${id}~${number}`, nextRow: 0 };
+  return { ...campaign, ...changes, updatedAtMs: nowMs };
 }
 
 /**

@@ -15,7 +15,8 @@ export type RowError = { readonly code: string; readonly message: string };
 
 /** A recipient of a campaign. */
 export type Row = Counted & {
-  readonly campaignId: string;
+  /** The set of rows of its campaign. */
+  readonly rowSet: string;
   /** Its place, from 0. */
   readonly index: number;
   /** E.164. */

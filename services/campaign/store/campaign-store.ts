@@ -3,7 +3,7 @@
  * with the event, so counts equal rows after any crash. Transactions of one campaign exclude each other at its
  * document.
  */
-import { type ClientSession, type Collection, type Db, Long, type MongoClient } from "mongodb";
+import type { ClientSession, Collection, Db, MongoClient } from "mongodb";
 import { invalidField } from "../../shared/core/limits.ts";
 import { endAbandonedWhile } from "../../shared/io/abandoned-transactions.ts";
 import { type AuditLog, isInCall } from "../../shared/io/audit-log.ts";
@@ -17,11 +17,11 @@ import type {
   CampaignFilter,
   CampaignStore,
   CampaignTransaction,
-  Chunk,
   RowFilter,
   Scope,
 } from "../app/ports.ts";
 import { type Campaign, OPEN_STATUSES, type Transition } from "../domain/campaign.ts";
+import { type ChunkDocument, chunkId, fromChunk, toChunk } from "./chunk-documents.ts";
 import { INDEXES } from "./collections.ts";
 import {
   type CampaignDocument,
@@ -29,20 +29,12 @@ import {
   fromRow,
   type RowDocument,
   rowId,
+  rowSetOf,
   toCampaign,
   toRow,
 } from "./documents.ts";
+import { createRowRemoval } from "./row-removal.ts";
 
-type ChunkDocument = {
-  _id: string;
-  campaign_id: string;
-  number: number;
-  indexes: number[];
-  held_max?: Long;
-};
-
-/** Rows that one step of a removal deletes. */
-const REMOVE_MAX = 5000;
 /** By default MongoDB returns 101 documents first, and more cost another round trip. */
 const BATCH_MAX = 1000;
 /** Amounts are read as int64. */
@@ -66,6 +58,7 @@ export function createCampaignStore(options: {
   const rows: Collection<RowDocument> = db.collection("rows", EXACT);
   const chunks: Collection<ChunkDocument> = db.collection("chunks", EXACT);
   const tenants: Collection<{ _id: string; drafts: number }> = db.collection("tenants");
+  const discarded: Collection<{ _id: string }> = db.collection("discarded_row_sets");
 
   function record(
     before: Campaign | undefined,
@@ -77,7 +70,7 @@ export function createCampaignStore(options: {
   }
 
   function inTransaction(session: ClientSession, document: CampaignDocument): CampaignTransaction {
-    const campaignId = document._id;
+    const rowSet = rowSetOf(document);
     const read = async (filter: object, sort: Record<string, 1>, limit: number) => {
       const found = await rows
         .find(filter, { session, batchSize: BATCH_MAX })
@@ -90,20 +83,15 @@ export function createCampaignStore(options: {
     return {
       campaign: toCampaign(document),
       rowsByIndex: (indexes) =>
-        read({ campaign_id: campaignId, index: { $in: [...indexes] } }, byIndex, indexes.length),
+        read({ campaign_id: rowSet, index: { $in: [...indexes] } }, byIndex, indexes.length),
       rowsByNumber: (numbers) =>
-        read(
-          { _id: { $in: numbers.map((to) => rowId(campaignId, to)) } },
-          { _id: 1 },
-          numbers.length,
-        ),
+        read({ _id: { $in: numbers.map((to) => rowId(rowSet, to)) } }, { _id: 1 }, numbers.length),
       async firstWaiting(limit) {
-        const waiting = { campaign_id: campaignId, status: "waiting" as const };
+        const waiting = { campaign_id: rowSet, status: "waiting" as const };
         // The index by place fits too, and a plan that is cached early would read every row that was fed since.
         const found = rows.find(waiting, { session, batchSize: BATCH_MAX, hint: INDEXES.byStatus });
         return (await found.sort(byIndex).limit(limit).toArray()).map(toRow);
       },
-      firstRows: (limit) => read({ campaign_id: campaignId }, byIndex, limit),
       async insertRows(added) {
         if (added.length > 0) await rows.insertMany(added.map(fromRow), { session });
       },
@@ -114,9 +102,8 @@ export function createCampaignStore(options: {
         await rows.deleteMany({ _id: { $in: ids } }, { session });
         await rows.insertMany(documents, { session });
       },
-      async deleteRows(removed) {
-        const ids = removed.map(({ to }) => rowId(campaignId, to));
-        await rows.deleteMany({ _id: { $in: ids } }, { session });
+      async discardRows() {
+        await discarded.insertOne({ _id: rowSet }, { session });
       },
       async insertChunk(chunk) {
         await chunks.insertOne(fromChunk(chunk), { session });
@@ -167,13 +154,13 @@ export function createCampaignStore(options: {
       );
       return documents.map(toRow);
     },
-    async rowsByNumber(campaignId, numbers) {
-      const ids = numbers.map((to) => rowId(campaignId, to));
+    async rowsByNumber(rowSet, numbers) {
+      const ids = numbers.map((to) => rowId(rowSet, to));
       const found = rows.find({ _id: { $in: ids } }, SNAPSHOT);
       return (await guardMongo(found.toArray())).map(toRow);
     },
-    async rowsByIndex(campaignId, indexes) {
-      const filter = { campaign_id: campaignId, index: { $in: [...indexes] } };
+    async rowsByIndex(rowSet, indexes) {
+      const filter = { campaign_id: rowSet, index: { $in: [...indexes] } };
       const found = rows.find(filter, SNAPSHOT).sort({ index: 1 });
       return (await guardMongo(found.toArray())).map(toRow);
     },
@@ -258,38 +245,7 @@ export function createCampaignStore(options: {
       ids({ work: "scheduled", "content.send_at": { $lte: new Date(nowMs) } }, limit),
     findPausedBefore: (beforeMs, limit) =>
       ids({ work: "paused", paused_at: { $lte: new Date(beforeMs) } }, limit),
-    async removeOld(endedBeforeMs) {
-      const old = await guardMongo(
-        campaigns.findOne(
-          {
-            $or: [
-              { work: "hidden" },
-              { work: "ended", ended_at: { $lte: new Date(endedBeforeMs) } },
-            ],
-          },
-          { projection: { work: 1 } },
-        ),
-      );
-      if (old === null) return false;
-      const some = await guardMongo(
-        rows
-          .find({ campaign_id: old._id }, { projection: { _id: 1 } })
-          .sort({ index: 1 })
-          .limit(REMOVE_MAX)
-          .toArray(),
-      );
-      if (some.length > 0) {
-        await guardMongo(rows.deleteMany({ _id: { $in: some.map(({ _id }) => _id) } }));
-        return true;
-      }
-      await guardMongo(chunks.deleteMany(chunksOf(old._id)));
-      if (old.work === "hidden") await guardMongo(campaigns.deleteOne({ _id: old._id }));
-      else {
-        const ended = { _id: old._id, work: "ended" as const };
-        await guardMongo(campaigns.updateOne(ended, { $unset: { work: 1 } }));
-      }
-      return true;
-    },
+    removeOld: createRowRemoval(db),
   };
 
   async function ids(filter: object, limit: number): Promise<string[]> {
@@ -321,34 +277,10 @@ function toListQuery(filter: CampaignFilter) {
   };
 }
 
-function toRowQuery({ campaignId, statuses, afterIndex }: RowFilter) {
+function toRowQuery({ rowSet, statuses, afterIndex }: RowFilter) {
   return {
-    campaign_id: campaignId,
+    campaign_id: rowSet,
     index: { $gt: afterIndex },
     ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
   };
-}
-
-/** Numbers with leading zeros, so that the ids of a campaign's chunks are a range. */
-function chunkId(campaignId: string, number: number): string {
-  return `${campaignId}.${String(number).padStart(8, "0")}`;
-}
-
-function chunksOf(campaignId: string) {
-  return { _id: { $gte: `${campaignId}.`, $lt: `${campaignId}/` } };
-}
-
-function fromChunk(chunk: Chunk): ChunkDocument {
-  const { campaignId, number, indexes, heldMax } = chunk;
-  return {
-    _id: chunkId(campaignId, number),
-    campaign_id: campaignId,
-    number,
-    indexes: [...indexes],
-    ...(heldMax === undefined ? {} : { held_max: Long.fromBigInt(heldMax) }),
-  };
-}
-
-function toChunk({ campaign_id, number, indexes, held_max }: ChunkDocument): Chunk {
-  return { campaignId: campaign_id, number, indexes, heldMax: held_max?.toBigInt() };
 }

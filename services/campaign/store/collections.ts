@@ -48,6 +48,7 @@ export const COLLECTIONS: readonly CollectionShape[] = [
     },
   },
   { name: "chunks", indexes: [] },
+  { name: "discarded_row_sets", indexes: [] },
   AUDIT,
   { name: "tenants", indexes: [] },
   ...KEYED_ANSWER_SHAPES,

@@ -34,6 +34,8 @@ export type CampaignDocument = {
   takes_back?: true;
   open_chunk?: number;
   open_chunk_max?: Long;
+  /** Absent for the first set, which has the campaign's id. */
+  row_set?: string;
   next_row: number;
   next_chunk: number;
   next_feed_at: number;
@@ -47,6 +49,7 @@ export type CampaignDocument = {
 
 export type RowDocument = {
   _id: string;
+  /** The set of rows: the campaign's id, and a number after its rows were removed. */
   campaign_id: string;
   index: number;
   to: string;
@@ -61,9 +64,9 @@ export type RowDocument = {
   error?: RowError;
 };
 
-/** The id of a row: one number is in a campaign once. */
-export function rowId(campaignId: string, to: string): string {
-  return `${campaignId}${to}`;
+/** The id of a row: one number is in a set once. */
+export function rowId(rowSet: string, to: string): string {
+  return `${rowSet}${to}`;
 }
 
 export function fromCampaign(campaign: Campaign): CampaignDocument {
@@ -95,6 +98,7 @@ export function fromCampaign(campaign: Campaign): CampaignDocument {
     open_chunk: campaign.openChunk,
     open_chunk_max:
       campaign.openChunk === undefined ? undefined : Long.fromBigInt(campaign.openChunkMax),
+    row_set: campaign.rowSet === campaign.id ? undefined : campaign.rowSet,
     next_row: campaign.nextRow,
     next_chunk: campaign.nextChunk,
     next_feed_at: campaign.nextFeedAtMs,
@@ -131,6 +135,7 @@ export function toCampaign(document: CampaignDocument): Campaign {
     takesBack: document.takes_back === true,
     openChunk: document.open_chunk,
     openChunkMax: (document.open_chunk_max ?? Long.ZERO).toBigInt(),
+    rowSet: rowSetOf(document),
     nextRow: document.next_row,
     nextChunk: document.next_chunk,
     nextFeedAtMs: document.next_feed_at,
@@ -141,11 +146,16 @@ export function toCampaign(document: CampaignDocument): Campaign {
   };
 }
 
+/** The set that a campaign's rows are in. */
+export function rowSetOf({ _id, row_set }: Pick<CampaignDocument, "_id" | "row_set">): string {
+  return row_set ?? _id;
+}
+
 export function fromRow(row: Row): RowDocument {
   const { variables } = row;
   return withoutUndefined({
-    _id: rowId(row.campaignId, row.to),
-    campaign_id: row.campaignId,
+    _id: rowId(row.rowSet, row.to),
+    campaign_id: row.rowSet,
     index: row.index,
     to: row.to,
     variables: Object.keys(variables).length === 0 ? undefined : variables,
@@ -162,7 +172,7 @@ export function fromRow(row: Row): RowDocument {
 
 export function toRow(document: RowDocument): Row {
   return {
-    campaignId: document.campaign_id,
+    rowSet: document.campaign_id,
     index: document.index,
     to: document.to,
     variables: document.variables ?? {},

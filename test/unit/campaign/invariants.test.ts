@@ -19,7 +19,7 @@ const made = createCampaign({
 
 function rowOf(index: number, changes: Partial<Row>): Row {
   return {
-    ...{ campaignId: "cmp_1", index, to: `+23480300000${index}`, variables: {} },
+    ...{ rowSet: "cmp_1", index, to: `+23480300000${index}`, variables: {} },
     ...{ clientReference: undefined, status: "waiting", messageId: undefined, messageAtMs: 0 },
     ...{ held: 0n, amount: 0n, takenBack: [], error: undefined, ...changes },
   };

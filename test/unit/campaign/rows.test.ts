@@ -13,7 +13,7 @@ import {
 import type { RowStatus } from "../../../services/shared/core/campaign-status.ts";
 
 const WAITING: Row = {
-  ...{ campaignId: "cmp_1", index: 0, to: "+2348030000000", variables: {} },
+  ...{ rowSet: "cmp_1", index: 0, to: "+2348030000000", variables: {} },
   ...{ clientReference: undefined, status: "waiting", messageId: undefined, messageAtMs: 0 },
   ...{ held: 0n, amount: 0n, takenBack: [], error: undefined },
 };
