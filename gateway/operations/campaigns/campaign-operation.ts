@@ -7,6 +7,7 @@ import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import type { OperationDoc } from "../../docs/operation-doc.ts";
 import { readIdempotencyKey } from "../../idempotency/key.ts";
 import type { Cursors } from "../../lists/cursor.ts";
+import type { TestQuota } from "../../rate-limit/test-quota.ts";
 import { renderCampaign } from "../../render/campaigns.ts";
 import { hasBody, parseBody } from "../../schemas/parse-body.ts";
 import { queryFaults } from "../../schemas/query.ts";
@@ -17,7 +18,11 @@ import type { Operation, OperationRequest, OperationResponse } from "../operatio
 export type CampaignClient = Client<typeof CampaignService>;
 
 /** The ports of the operations on campaigns. */
-export type CampaignPorts = { readonly campaigns: CampaignClient; readonly cursors: Cursors };
+export type CampaignPorts = {
+  readonly campaigns: CampaignClient;
+  readonly cursors: Cursors;
+  readonly testQuota: TestQuota;
+};
 
 /** A handler with its ports. */
 export type Handler = (

@@ -12,6 +12,7 @@ import { compileSchema } from "../../schemas/validate.ts";
 import { EMPTY_BODY } from "../../schemas/webhooks.ts";
 import { LONG_CALL } from "../long-call.ts";
 import type { Operation } from "../operation.ts";
+import { keepQuota, takeTestQuota } from "../sends/within-quota.ts";
 import {
   CAMPAIGN_PARAM,
   type CampaignPorts,
@@ -104,7 +105,7 @@ const TEST: Omit<OperationDoc, "tag"> = {
   summary: "Send a test",
   description:
     "Sends the text, with the variables of the first recipient, to at most 5 numbers. The messages have the source " +
-    "`test_send`, and cost what messages cost.",
+    "`test_send`, and cost what messages cost. With a test key they count for the daily quota of test messages.",
   params: CAMPAIGN_PARAM,
   body: {
     name: "CampaignTest",
@@ -127,8 +128,18 @@ const test: Handler = async (ports, request) => {
   const options = { validate: validateTest, isBodyRequired: true };
   const { body, keyed } = await readCampaignRequest(ports, request, options);
   const to = (body.to as readonly string[]).map((number) => number.toWellFormed());
-  const sent = await rpcAnswer(
-    ports.campaigns.sendCampaignTest({ ...target, to, ...keyed }, LONG_CALL),
-  );
+  const send = (storedOnly: boolean) =>
+    rpcAnswer(ports.campaigns.sendCampaignTest({ ...target, to, ...keyed, storedOnly }, LONG_CALL));
+  let refund: (() => void) | undefined;
+  try {
+    refund = await takeTestQuota(ports.testQuota, request.caller, to.length);
+  } catch (error) {
+    // A repeated request gets its stored response, also beyond the quota.
+    if (keyed.idempotencyKey === "") throw error;
+    const stored = await send(true);
+    if (!stored.replayed) throw error;
+    return keyedResponse(202, renderTest(stored), true);
+  }
+  const sent = await keepQuota(refund, () => send(false));
   return keyedResponse(202, renderTest(sent), sent.replayed);
 };

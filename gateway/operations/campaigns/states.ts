@@ -1,12 +1,14 @@
 /** Starting, pausing, resuming and cancelling a campaign. */
-import type { CampaignResponse } from "../../../proto/gen/sms/v1/campaign_pb.js";
+import { type CampaignResponse, CampaignStatus } from "../../../proto/gen/sms/v1/campaign_pb.js";
+import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { CAMPAIGN_EXAMPLE } from "../../docs/content/campaign-samples.ts";
 import { dataOf, NO_BODY, type OperationDoc } from "../../docs/operation-doc.ts";
 import { compileSchema } from "../../schemas/validate.ts";
 import { EMPTY_BODY } from "../../schemas/webhooks.ts";
 import { LONG_CALL } from "../long-call.ts";
-import type { Operation } from "../operation.ts";
+import type { Operation, OperationRequest } from "../operation.ts";
+import { keepQuota, takeTestQuota } from "../sends/within-quota.ts";
 import {
   CAMPAIGN_PARAM,
   type CampaignClient,
@@ -27,13 +29,23 @@ type Target = ReturnType<typeof campaignTarget> & {
   readonly fingerprint: Buffer;
 };
 type Change = (campaigns: CampaignClient, target: Target) => Promise<CampaignResponse>;
+type Quota = (ports: CampaignPorts, request: OperationRequest) => Promise<(() => void) | undefined>;
 
 /** Creates the operations. */
 export function stateOperations(ports: CampaignPorts): Operation[] {
-  const operation = (name: string, doc: Omit<OperationDoc, "tag">, change: Change) =>
-    campaignOperation(ports, "POST", `${ONE}/${name}`, doc, handlerOf(change));
+  const operation = (
+    name: string,
+    doc: Omit<OperationDoc, "tag">,
+    change: Change,
+    quota: Quota = NO_QUOTA,
+  ) => campaignOperation(ports, "POST", `${ONE}/${name}`, doc, handlerOf(change, quota));
   return [
-    operation("start", START, (campaigns, target) => campaigns.startCampaign(target, LONG_CALL)),
+    operation(
+      "start",
+      START,
+      (campaigns, target) => campaigns.startCampaign(target, LONG_CALL),
+      takeRecipients,
+    ),
     operation("pause", PAUSE, (campaigns, target) => campaigns.pauseCampaign(target, LONG_CALL)),
     operation("resume", RESUME, (campaigns, target) => campaigns.resumeCampaign(target, LONG_CALL)),
     operation("cancel", CANCEL, (campaigns, target) =>
@@ -42,12 +54,25 @@ export function stateOperations(ports: CampaignPorts): Operation[] {
   ];
 }
 
-function handlerOf(change: Change): Handler {
+const NO_QUOTA: Quota = async () => undefined;
+
+/** The start of a test campaign takes its recipients from the daily quota. A started campaign has taken them. */
+const takeRecipients: Quota = async ({ campaigns, testQuota }, request) => {
+  const { caller } = request;
+  if (caller.mode !== Mode.TEST) return undefined;
+  const { campaign } = await rpcAnswer(campaigns.getCampaign(campaignTarget(request)));
+  if (campaign?.status !== CampaignStatus.DRAFT) return undefined;
+  return takeTestQuota(testQuota, caller, Number(campaign.progress?.waiting ?? 0n));
+};
+
+function handlerOf(change: Change, quota: Quota): Handler {
   return async (ports, request) => {
     const target = campaignTarget(request);
     const options = { validate: validateEmpty, isBodyRequired: false };
     const { keyed } = await readCampaignRequest(ports, request, options);
-    const changed = await rpcAnswer(change(ports.campaigns, { ...target, ...keyed }));
+    const refund = await quota(ports, request);
+    const apply = () => rpcAnswer(change(ports.campaigns, { ...target, ...keyed }));
+    const changed = await keepQuota(refund, apply);
     return keyedResponse(200, renderFound(changed), changed.replayed);
   };
 }
@@ -87,7 +112,8 @@ const START = docOf({
   summary: "Start a campaign",
   description:
     "Freezes content and recipients, and runs it, or schedules it for its `send_at`. 402 when the balance does not " +
-    "cover the estimate. A campaign that runs already is returned as it is.",
+    "cover the estimate. A campaign that runs already is returned as it is. With a test key its recipients count for " +
+    "the daily quota of test messages.",
   errors: [
     "insufficient_balance",
     "email_not_verified",

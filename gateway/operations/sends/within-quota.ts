@@ -1,5 +1,4 @@
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
-import type { SendMessagesResponse } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { AppError, ERRORS, type ErrorKind } from "../../../services/shared/core/errors.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { TestQuota } from "../../rate-limit/test-quota.ts";
@@ -25,10 +24,10 @@ export async function takeTestQuota(
 /**
  * Sends within the quota, if there is one. Refunds it when the send certainly made no messages: a replay, or a refusal.
  */
-export async function keepQuota(
+export async function keepQuota<R extends { readonly replayed: boolean }>(
   refund: (() => void) | undefined,
-  send: () => Promise<SendMessagesResponse>,
-): Promise<SendMessagesResponse> {
+  send: () => Promise<R>,
+): Promise<R> {
   if (refund === undefined) return send();
   try {
     const response = await send();

@@ -23,6 +23,19 @@ const SEND_MS = 20_000;
 const CANCEL_MS = 30_000;
 
 export function createMessagingClient(client: Client<typeof MessagingService>): Messaging {
+  /** The stored answer of a key; without one, refuses the key from then on. */
+  async function closeKey(
+    { tenantId, mode }: Campaign,
+    { key, fingerprint }: { readonly key: string; readonly fingerprint: Uint8Array },
+  ): Promise<readonly FeedResult[] | undefined> {
+    const request = {
+      ...{ tenantId, mode: WIRE_MODE[mode], endpoint: SendEndpoint.CAMPAIGN },
+      ...{ idempotencyKey: key, fingerprint, beforeRefusal: true },
+    };
+    const { response } = await rpcAnswer(client.lookupSend(request, { timeoutMs: SEND_MS }));
+    return response?.entries.map(toResult);
+  }
+
   return {
     async send(request): Promise<ChunkAnswer> {
       try {
@@ -36,22 +49,9 @@ export function createMessagingClient(client: Client<typeof MessagingService>): 
         throw error;
       }
     },
-    async close(request) {
-      const { response } = await rpcAnswer(
-        client.lookupSend(
-          {
-            tenantId: request.campaign.tenantId,
-            mode: WIRE_MODE[request.campaign.mode],
-            endpoint: SendEndpoint.CAMPAIGN,
-            idempotencyKey: request.key,
-            fingerprint: fingerprintOf(request.campaign, request.recipients),
-            beforeRefusal: true,
-          },
-          { timeoutMs: SEND_MS },
-        ),
-      );
-      return response?.entries.map(toResult);
-    },
+    close: ({ campaign, key, recipients }) =>
+      closeKey(campaign, { key, fingerprint: fingerprintOf(campaign, recipients) }),
+    closeTest: closeKey,
     async estimate(campaign, recipients) {
       const call = client.estimateSend(toProto(campaign, recipients), { timeoutMs: SEND_MS });
       const { entries } = await rpcAnswer(call);

@@ -225,7 +225,14 @@ function estimateMethods({
       checkItems("to", request.to.length, 1, TESTS_MAX);
       checkKey(request.idempotencyKey, request.fingerprint);
       const campaign = await campaigns.get(scope, id);
-      const keyed = { key: request.idempotencyKey, fingerprint: request.fingerprint };
+      if (request.storedOnly && request.idempotencyKey === "") {
+        throw invalidField("idempotency_key", "required", "names the request");
+      }
+      const keyed = {
+        key: request.idempotencyKey,
+        fingerprint: request.fingerprint,
+        isStoredOnly: request.storedOnly,
+      };
       const { results, replayed } = await sendTest(campaign, request.to, keyed);
       return {
         replayed,

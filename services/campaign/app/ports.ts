@@ -157,6 +157,11 @@ export type Messaging = {
     recipients: readonly RecipientText[],
     keyed: { readonly key: string; readonly fingerprint: Uint8Array },
   ): Promise<{ readonly results: readonly FeedResult[]; readonly replayed: boolean }>;
+  /** The stored answer of a keyed test; undefined when there is none, and then never will be. */
+  closeTest(
+    campaign: Campaign,
+    keyed: { readonly key: string; readonly fingerprint: Uint8Array },
+  ): Promise<readonly FeedResult[] | undefined>;
 };
 
 /** The wallet service. */

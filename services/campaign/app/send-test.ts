@@ -10,14 +10,25 @@ import type { CampaignStore, Messaging } from "./ports.ts";
 export type SendTest = (
   campaign: Campaign,
   to: readonly string[],
-  keyed: { readonly key: string; readonly fingerprint: Uint8Array },
+  keyed: {
+    readonly key: string;
+    readonly fingerprint: Uint8Array;
+    /** Sends nothing: only the stored answer of an earlier request counts. */
+    readonly isStoredOnly: boolean;
+  },
 ) => Promise<{ readonly results: readonly FeedResult[]; readonly replayed: boolean }>;
 
 export function createSendTest(parts: {
   readonly store: Pick<CampaignStore, "rows">;
-  readonly messaging: Pick<Messaging, "sendTest">;
+  readonly messaging: Pick<Messaging, "sendTest" | "closeTest">;
 }): SendTest {
-  return async (campaign, to, keyed) => {
+  return async (campaign, to, request) => {
+    const key = request.key === "" ? "" : testKey(campaign.id, request.key);
+    const keyed = { key, fingerprint: request.fingerprint };
+    if (request.isStoredOnly) {
+      const stored = await parts.messaging.closeTest(campaign, keyed);
+      return { results: stored ?? [], replayed: stored !== undefined };
+    }
     const filter = { rowSet: campaign.rowSet, statuses: [], afterIndex: -1, limit: 1 };
     const [first] = await parts.store.rows(filter);
     const template = templateOf(campaign);
@@ -27,10 +38,7 @@ export function createSendTest(parts: {
       return { results: [], replayed: false };
     }
     const recipients = to.map((number) => ({ ...text, to: number }));
-    return parts.messaging.sendTest(campaign, recipients, {
-      key: keyed.key === "" ? "" : testKey(campaign.id, keyed.key),
-      fingerprint: keyed.fingerprint,
-    });
+    return parts.messaging.sendTest(campaign, recipients, keyed);
   };
 }
 

@@ -993,6 +993,14 @@ export declare type SendCampaignTestRequest = Message<"sms.v1.SendCampaignTestRe
    * @generated from field: bytes fingerprint = 6;
    */
   fingerprint: Uint8Array;
+
+  /**
+   * Sends nothing: returns the stored response of the key, or no results, and then no earlier request of the key can
+   * send any more.
+   *
+   * @generated from field: bool stored_only = 7;
+   */
+  storedOnly: boolean;
 };
 
 /**
