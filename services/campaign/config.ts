@@ -18,7 +18,7 @@ export const CAMPAIGN_SETTINGS = {
   CAMPAIGN_KEEP_ROWS_MS: durationMs(2_592_000_000, 1000),
   /** How long a dead process keeps other processes from feeding its campaigns. */
   CAMPAIGN_LEASE_MS: whole(1000, 600_000, 10_000),
-  CAMPAIGN_EVENT_BATCH_MAX: whole(1, 1000, 1000),
+  CAMPAIGN_EVENT_BATCH_MAX: whole(1, 10_000, 4000),
 } as const;
 
 /** Reads the settings; throws `ConfigError` that names every invalid one. */

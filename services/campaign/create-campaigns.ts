@@ -57,6 +57,7 @@ export function openCampaigns(ports: CampaignPorts, config: CampaignConfig) {
     estimating: { store, messaging, wallets },
     sendTest: createSendTest({ store, messaging }),
     feeding: feeder.figures,
+    isStarting: feeder.isStarting,
     check: createCheck(store, config.CAMPAIGN_KEEP_ROWS_MS),
     follow: createFollowMessages({ store, clock, nudge }),
     async close() {

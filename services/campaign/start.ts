@@ -31,7 +31,9 @@ export { readCampaignConfig as readSettings } from "./config.ts";
  * Minimum interval between batches of events: larger batches need fewer transactions, and a message that is sent and
  * delivered in one batch writes its row once. Counts may be 5 s old (docs/contract.md#campaigns).
  */
-const EVENT_INTERVAL_MS = 1000;
+const EVENT_INTERVAL_MS = 2000;
+/** While a campaign starts, the feeder needs its first counts to know how fast the carriers are. */
+const FIRST_EVENTS_INTERVAL_MS = 200;
 /** A killed process leaves its batch unacknowledged: it is redelivered after this long. */
 const ACK_WAIT_MS = 6000;
 
@@ -77,7 +79,7 @@ export const start: StartService = async (context) => {
     subjects: MESSAGES_SUBJECTS,
     batchMax: config.CAMPAIGN_EVENT_BATCH_MAX,
     ackWaitMs: ACK_WAIT_MS,
-    minIntervalMs: EVENT_INTERVAL_MS,
+    minIntervalMs: () => (useCases.isStarting() ? FIRST_EVENTS_INTERVAL_MS : EVENT_INTERVAL_MS),
     log,
     handle,
   });

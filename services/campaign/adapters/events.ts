@@ -1,5 +1,5 @@
 /**
- * Events in: `events.message.>` by the durable consumer `campaign-messages`; those of campaigns move their rows.
+ * Events in: `events.message.*.<status>` by the durable consumer `campaign-messages`; those of campaigns move rows.
  * Events out: `events.campaign.<tenant id>.<type>`.
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -15,7 +15,16 @@ import { campaignToProto, STATUS_TO_PROTO } from "./proto.ts";
 
 /** The durable consumer's name. */
 export const MESSAGES_DURABLE = "campaign-messages";
-export const MESSAGES_SUBJECTS = ["events.message.>"] as const;
+/** The status `queued` is in the answer of a chunk, which is stored, so its events need not be read. */
+const FOLLOWED_STATUSES = [
+  "sent",
+  "delivered",
+  "undelivered",
+  "expired",
+  "failed",
+  "cancelled",
+] as const satisfies readonly CampaignMessageChange["status"][];
+export const MESSAGES_SUBJECTS = FOLLOWED_STATUSES.map((status) => `events.message.*.${status}`);
 
 /** A campaign's id begins so; an event without these bytes is of no campaign and need not be decoded. */
 const CAMPAIGN_MARK = Buffer.from("cmp_");
@@ -56,7 +65,6 @@ function readItem(data: Uint8Array): CampaignMessageChange | string | undefined 
 function toChange(message: Message): CampaignMessageChange | string | undefined {
   const status = MESSAGE_STATUSES[message.status - 1];
   if (status === undefined) return "a status that this version does not know";
-  // Of a campaign's messages neither is published: none is scheduled, and a rejected one is in its chunk's answer.
   if (!isFollowed(status)) return undefined;
   return {
     campaignId: message.campaignId,
@@ -71,7 +79,7 @@ function toChange(message: Message): CampaignMessageChange | string | undefined 
 }
 
 function isFollowed(status: MessageStatus): status is CampaignMessageChange["status"] {
-  return status !== "scheduled" && status !== "rejected";
+  return FOLLOWED_STATUSES.some((followed) => followed === status);
 }
 
 /** Encodes the event of a change of state; undefined where none is announced. */

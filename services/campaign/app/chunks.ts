@@ -53,16 +53,16 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
       if (isFinished(campaign)) return finish(campaign, clock.now());
       const size = Math.min(sizeOf(campaign), budgeted?.size ?? Number.POSITIVE_INFINITY);
       if (size <= 0) return budgeted === undefined ? { result: undefined } : outOfBudget(campaign);
-      return choose(tx, size, budgeted?.heldMax);
+      return choose(tx, campaign, size, budgeted?.heldMax);
     });
   }
 
   async function choose(
     tx: CampaignTransaction,
+    campaign: Campaign,
     size: number,
     heldMax: bigint | undefined,
   ): Promise<Work<OpenChunk | undefined>> {
-    const { campaign } = tx;
     const template = templateOf(campaign);
     const rows = await tx.firstWaiting(size);
     const refused: { before: Row; after: Row }[] = [];
@@ -134,14 +134,22 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     return { result: undefined, transition: transition(campaign, action, clock.now()) };
   }
 
-  /** Sends the open chunk, of this process or of an earlier one, and records the answer. */
-  async function send(campaign: Campaign, opened?: OpenChunk): Promise<void> {
+  /**
+   * Sends the open chunk, of this process or of an earlier one, and records the answer. Returns the next chunk when it
+   * was opened in the same transaction.
+   */
+  async function send(
+    campaign: Campaign,
+    opened: OpenChunk | undefined,
+    sizeOf: (campaign: Campaign) => number,
+  ): Promise<OpenChunk | undefined> {
     const request = opened ?? (await readOpen(campaign));
-    if (request === undefined) return;
+    if (request === undefined) return undefined;
     const answer = await messaging.send(request.request);
-    if (answer.kind === "accepted") return record(request.chunk, answer.results);
-    if (answer.kind === "pause") return giveUp(request.chunk, answer.reason);
-    return recordRejections(campaign, request);
+    if (answer.kind === "accepted") return record(request.chunk, answer.results, sizeOf);
+    if (answer.kind === "pause") await giveUp(request.chunk, answer.reason);
+    else await recordRejections(campaign, request);
+    return undefined;
   }
 
   /** No row passed: records the error of each row. A row that passes now waits for its next chunk. */
@@ -157,7 +165,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     // what messaging refuses, and the caller waits before it tries again.
     const isExplained = chunk.heldMax !== undefined || results.some((one) => one !== undefined);
     if (!isExplained) throw new Error("messaging refuses a chunk whose rows all pass");
-    return record(chunk, results);
+    await record(chunk, results, NO_NEXT);
   }
 
   /** Closes the open chunk of a campaign that feeds no more. */
@@ -166,7 +174,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     if (request === undefined) return;
     const results = await messaging.close(request.request);
     if (results === undefined) await giveUp(request.chunk, undefined);
-    else await record(request.chunk, results);
+    else await record(request.chunk, results, NO_NEXT);
   }
 
   /** Reads the open chunk. Its rows have the texts with which it was first sent: content and variables are frozen. */
@@ -182,9 +190,16 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     return { chunk, request: toRequest(campaign, chunk, recipients) };
   }
 
-  /** Records one result for each row of the chunk, once; an undefined result leaves its row as it is. */
-  async function record(chunk: Chunk, results: readonly (FeedResult | undefined)[]): Promise<void> {
-    await store.transact(chunk.campaignId, async (tx) => {
+  /**
+   * Records one result for each row of the chunk, once; an undefined result leaves its row as it is. Opens the next
+   * chunk, unless it must be priced first.
+   */
+  function record(
+    chunk: Chunk,
+    results: readonly (FeedResult | undefined)[],
+    sizeOf: (campaign: Campaign) => number,
+  ): Promise<OpenChunk | undefined> {
+    return store.transact<OpenChunk | undefined>(chunk.campaignId, async (tx) => {
       const { campaign } = tx;
       if (campaign.openChunk !== chunk.number) return { result: undefined };
       const rows = await tx.rowsByIndex(chunk.indexes);
@@ -195,7 +210,11 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
       });
       await tx.saveRows(changes.map(({ after }) => after));
       const progress = countChanges(campaign.progress, changes);
-      return finishOr({ ...withoutChunk(campaign), progress }, clock.now(), undefined);
+      const recorded = { ...withoutChunk(campaign), progress };
+      const isFeeding = recorded.status === "running" && recorded.content.budget === undefined;
+      const size = isFeeding ? sizeOf(recorded) : 0;
+      if (size > 0) return choose(tx, recorded, size, undefined);
+      return finishOr(recorded, clock.now(), undefined);
     });
   }
 
@@ -214,8 +233,11 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
   return { open, send, close };
 }
 
+/** No chunk follows the recorded one. */
+const NO_NEXT = () => 0;
+
 /** A stored chunk, and the request that queues it. */
-type OpenChunk = { readonly chunk: Chunk; readonly request: ChunkRequest };
+export type OpenChunk = { readonly chunk: Chunk; readonly request: ChunkRequest };
 
 function toRequest(campaign: Campaign, chunk: Chunk, recipients: RecipientText[]): ChunkRequest {
   const { number, heldMax } = chunk;

@@ -10,7 +10,7 @@ import { type Campaign, isOpen } from "../domain/campaign.ts";
 import { chunkSize, queueAheadMax } from "../domain/pacing.ts";
 import { countChanges, type Progress } from "../domain/progress.ts";
 import { endWaitingRow } from "../domain/row.ts";
-import type { Chunks } from "./chunks.ts";
+import type { Chunks, OpenChunk } from "./chunks.ts";
 import type { CampaignStore, Messaging } from "./ports.ts";
 
 export type FeederParts = {
@@ -33,13 +33,19 @@ const STEPS_AT_ONCE = 4;
 const BACKOFF_MS = { base: 100, cap: 5000 };
 /** How far back the rate is measured at which messages leave the queue. */
 const RATE_WINDOW_MS = 5000;
+/** A campaign is starting for this long: the carriers' rate is not known yet. */
+const STARTING_MS = 3000;
 /** Rows that one transaction ends. */
 const END_STEP = 1000;
 
 /** The state of a campaign's feeding in this process; losing it costs time only. */
 type Memory = {
+  /** When this process began to feed it; on the clock of `performance`. */
+  readonly sinceMs: number;
+  /** The chunk that the last step opened. */
+  opened: OpenChunk | undefined;
   failures: number;
-  /** When the first of the present failures was; on the clock of `performance`. */
+  /** When the first of the present failures was. */
   failingSinceMs: number;
   retryAtMs: number;
   samples: { readonly atMs: number; readonly left: number }[];
@@ -53,8 +59,15 @@ export type FeedingFigures = {
   readonly failingMs: number;
 };
 
+/** A running feeder. */
+export type Feeder = Loop & {
+  figures(): FeedingFigures;
+  /** True while the rate of a campaign is not known yet. */
+  isStarting(): boolean;
+};
+
 /** Starts the feeder. */
-export function startFeeder(parts: FeederParts): Loop & { figures(): FeedingFigures } {
+export function startFeeder(parts: FeederParts): Feeder {
   const { store, clock, log, owner } = parts;
   const memories = new Map<string, Memory>();
 
@@ -95,17 +108,21 @@ export function startFeeder(parts: FeederParts): Loop & { figures(): FeedingFigu
 
   async function step(campaign: Campaign, memory: Memory): Promise<boolean> {
     if (campaign.status !== "running") return takeBack(campaign);
-    if (campaign.openChunk !== undefined) {
-      await parts.chunks.send(campaign);
-      return true;
-    }
-    const nowMs = clock.now();
-    const aheadMax = queueAheadMax(leavingRate(memory, campaign.progress, nowMs));
-    const opened = await parts.chunks.open(campaign.id, (now) => chunkSize(now, aheadMax, nowMs));
-    if (opened === undefined) return false;
-    parts.onChunk(opened.chunk.indexes.length);
-    await parts.chunks.send(campaign, opened);
+    const aheadMax = queueAheadMax(leavingRate(memory, campaign.progress, clock.now()));
+    const sizeOf = (now: Campaign) => chunkSize(now, aheadMax, clock.now());
+    let opened = memory.opened;
+    if (campaign.openChunk === undefined) {
+      opened = count(await parts.chunks.open(campaign.id, sizeOf));
+      if (opened === undefined) return false;
+    } else if (opened?.chunk.number !== campaign.openChunk) opened = undefined;
+    memory.opened = undefined;
+    memory.opened = count(await parts.chunks.send(campaign, opened, sizeOf));
     return true;
+  }
+
+  function count(opened: OpenChunk | undefined): OpenChunk | undefined {
+    if (opened !== undefined) parts.onChunk(opened.chunk.indexes.length);
+    return opened;
   }
 
   /** Takes back queued messages, after a crash or in the background of a pause or a cancel. */
@@ -146,6 +163,10 @@ export function startFeeder(parts: FeederParts): Loop & { figures(): FeedingFigu
       const failingMs = failing.length === 0 ? 0 : performance.now() - sinceMs;
       return { campaigns: memories.size, failingMs };
     },
+    isStarting() {
+      const startedAfterMs = performance.now() - STARTING_MS;
+      return [...memories.values()].some(({ sinceMs }) => sinceMs > startedAfterMs);
+    },
     async close() {
       await loop.close();
       // The next process need not wait for the leases to end.
@@ -155,7 +176,12 @@ export function startFeeder(parts: FeederParts): Loop & { figures(): FeedingFigu
 }
 
 function newMemory(): Memory {
-  return { failures: 0, failingSinceMs: 0, retryAtMs: 0, samples: [] };
+  return {
+    sinceMs: performance.now(),
+    opened: undefined,
+    ...{ failures: 0, failingSinceMs: 0, retryAtMs: 0 },
+    samples: [],
+  };
 }
 
 /** Messages per second that left the queue lately. */

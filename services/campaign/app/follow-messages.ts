@@ -15,6 +15,9 @@ export type CampaignMessageChange = MessageChange & { readonly campaignId: strin
 /** Applies changes. Throws while the database is away: then repeat all of them. */
 export type FollowMessages = (changes: readonly CampaignMessageChange[]) => Promise<void>;
 
+/** Rows of one transaction; the feeder waits for it. */
+const STEP = 1000;
+
 export function createFollowMessages(parts: {
   readonly store: CampaignStore;
   readonly clock: Clock;
@@ -22,14 +25,13 @@ export function createFollowMessages(parts: {
 }): FollowMessages {
   const { store, clock } = parts;
 
-  async function follow(campaignId: string, changes: readonly MessageChange[]): Promise<void> {
+  async function follow(campaignId: string, byNumber: Map<string, MessageChange[]>): Promise<void> {
     await store.transact(campaignId, async (tx) => {
       const { campaign } = tx;
-      const numbers = [...new Set(changes.map(({ to }) => to))];
-      const stored = await tx.rowsByNumber(numbers);
+      const stored = await tx.rowsByNumber([...byNumber.keys()]);
       const before = new Map(stored.map((row) => [row.to, row]));
       const after = new Map<string, Row>();
-      for (const change of changes) {
+      for (const change of [...byNumber.values()].flat()) {
         const row = after.get(change.to) ?? before.get(change.to);
         const next = row && applyMessageChange(row, change, isOpen(campaign.status));
         if (next !== undefined) after.set(change.to, next);
@@ -44,7 +46,12 @@ export function createFollowMessages(parts: {
 
   return async (changes) => {
     const byCampaign = Map.groupBy(changes, ({ campaignId }) => campaignId);
-    for (const [campaignId, of] of byCampaign) await follow(campaignId, of);
+    for (const [campaignId, of] of byCampaign) {
+      const byNumber = [...Map.groupBy(of, ({ to }) => to)];
+      for (let at = 0; at < byNumber.length; at += STEP) {
+        await follow(campaignId, new Map(byNumber.slice(at, at + STEP)));
+      }
+    }
     // Rows may wait again, and the queue may have capacity.
     if (changes.length > 0) parts.nudge();
   };

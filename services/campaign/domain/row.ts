@@ -35,7 +35,7 @@ export type Row = Counted & {
 export type MessageChange = {
   readonly messageId: string;
   readonly to: string;
-  readonly status: Exclude<MessageStatus, "scheduled" | "rejected">;
+  readonly status: Exclude<MessageStatus, "scheduled" | "queued" | "rejected">;
   readonly held: bigint;
   readonly amount: bigint;
   readonly updatedAtMs: number;

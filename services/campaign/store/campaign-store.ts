@@ -5,6 +5,7 @@
  */
 import type { ClientSession, Collection, Db, MongoClient } from "mongodb";
 import { invalidField } from "../../shared/core/limits.ts";
+import { createKeyedSemaphore } from "../../shared/flow/keyed-semaphore.ts";
 import { endAbandonedWhile } from "../../shared/io/abandoned-transactions.ts";
 import { type AuditLog, isInCall } from "../../shared/io/audit-log.ts";
 import { saveKeyedAnswer } from "../../shared/io/keyed-answers.ts";
@@ -58,6 +59,8 @@ export function createCampaignStore(options: {
   const rows: Collection<RowDocument> = db.collection("rows", EXACT);
   const chunks: Collection<ChunkDocument> = db.collection("chunks", EXACT);
   const tenants: Collection<{ _id: string; drafts: number }> = db.collection("tenants");
+  // Transactions of one campaign in this process would only fail at each other, after most of their work.
+  const turns = createKeyedSemaphore(1);
   const discarded: Collection<{ _id: string }> = db.collection("discarded_row_sets");
 
   function record(
@@ -170,7 +173,7 @@ export function createCampaignStore(options: {
     },
     async transact(id, work) {
       let ticket: OutboxTicket | undefined;
-      const result = await runTransaction(client, async (session) => {
+      const transaction = async (session: ClientSession) => {
         const document = await campaigns.findOne({ _id: id, work: { $ne: "hidden" } }, { session });
         if (document === null) return undefined;
         const done = await work(inTransaction(session, document));
@@ -189,7 +192,8 @@ export function createCampaignStore(options: {
             : encodeEvent({ ...transition, campaign });
         ticket = item === undefined ? undefined : await outbox.write([item], session);
         return done;
-      });
+      };
+      const result = await turns.run(id, () => runTransaction(client, transaction));
       outbox.publish(ticket);
       return result?.result;
     },
@@ -214,15 +218,14 @@ export function createCampaignStore(options: {
           { "lease.until": { $lte: now } },
         ],
       };
-      const found = await guardMongo(
-        campaigns
-          .find(free, { projection: { _id: 1, lease: 1 } })
-          .limit(Math.min(limit, LEASABLE_MAX))
-          .toArray(),
-      );
+      const leasable = campaigns.find(free).limit(Math.min(limit, LEASABLE_MAX));
+      const found = await guardMongo(leasable.toArray());
+      const renewBeforeMs = (nowMs + untilMs) / 2;
+      const isFresh = ({ lease }: CampaignDocument) =>
+        lease?.owner === owner && lease.until.getTime() >= renewBeforeMs;
+      if (found.every(isFresh)) return found.map(toCampaign);
       const lease = { owner, until: new Date(untilMs) };
       const ids = found.map(({ _id }) => _id);
-      if (ids.length === 0) return [];
       // The lease only keeps two feeders from the same work: the transactions are what makes it right. A killed
       // feeder may have left a step of these campaigns open.
       const write = campaigns.updateMany({ _id: { $in: ids }, ...free }, { $set: { lease } });

@@ -12,23 +12,27 @@ export type MinInterval = {
 };
 
 /**
- * Keeps `minMs` between starts; 0 never waits. With a larger `maxMs` the interval is twice the last duration,
- * between the two: on a busy processor all work takes longer, and larger batches relieve it.
+ * Keeps `minMs` between starts; 0 never waits. A function is asked at each wait. With a larger `maxMs` the interval is
+ * twice the last duration, between the two: on a busy processor all work takes longer, and larger batches relieve it.
  */
 export function createMinInterval(
-  minMs: number,
-  maxMs = minMs,
+  minMs: number | (() => number),
+  maxMs = 0,
   nowMs: () => number = () => performance.now(),
 ): MinInterval {
+  const minimum = typeof minMs === "function" ? minMs : () => minMs;
   let lastStartMs = Number.NEGATIVE_INFINITY;
-  let intervalMs = minMs;
+  let lastDurationMs = 0;
   return {
-    waitMs: () => Math.max(0, Math.ceil(lastStartMs + intervalMs - nowMs())),
+    waitMs() {
+      const intervalMs = Math.max(minimum(), Math.min(maxMs, 2 * lastDurationMs));
+      return Math.max(0, Math.ceil(lastStartMs + intervalMs - nowMs()));
+    },
     start() {
       lastStartMs = nowMs();
     },
     finish(durationMs) {
-      intervalMs = Math.max(minMs, Math.min(maxMs, 2 * durationMs));
+      lastDurationMs = durationMs;
     },
   };
 }

@@ -57,9 +57,9 @@ export type ConsumerOptions = {
   readonly ackWaitMs: number;
   /**
    * Minimum interval between batches, in milliseconds, so that batches are larger. After a full batch the next
-   * one starts at once.
+   * one starts at once. A function is asked before each batch.
    */
-  readonly minIntervalMs: number;
+  readonly minIntervalMs: number | (() => number);
   readonly log: Logger;
   readonly handle: (items: readonly Delivered[]) => Promise<readonly Acknowledgement[]>;
   /** Awaited before each request for a batch. */

@@ -1,16 +1,21 @@
 import { expect } from "chai";
-import { CampaignStatus } from "../../../proto/gen/sms/v1/campaign_pb.js";
+import { type Campaign, CampaignStatus } from "../../../proto/gen/sms/v1/campaign_pb.js";
 import { toAppError } from "../../../services/shared/rpc/error-status.ts";
 import {
   type CampaignStack,
   nigerianNumbers,
   startCampaignStack,
 } from "../../support/campaign-stack.ts";
+import { callRest } from "../../support/customer.ts";
 import { eventually } from "../../support/poll.ts";
 
 /** A campaign that is completed meanwhile can be neither paused nor resumed. */
 function ignoreEnded(error: unknown): void {
   if (toAppError(error).code !== "invalid_state_transition") throw error;
+}
+
+function leftQueue({ progress }: Campaign): number {
+  return Number((progress?.total ?? 0n) - (progress?.waiting ?? 0n) - (progress?.queued ?? 0n));
 }
 
 describe("a campaign", function () {
@@ -52,24 +57,33 @@ describe("a campaign", function () {
     expect(await countSubmits(numbers)).to.deep.equal({ once: 1500, never: 0, more: 0 });
   });
 
-  it("never spends more than its budget, and spends what the budget covers", async () => {
-    const numbers = nigerianNumbers(700, 20_000);
-    // 4.0000 for each message: 123 of them, and 3.9999 that buy none.
-    const id = await world.draft(numbers, { budgetAmount: 4_959_999n });
-    await world.start(id);
-    const paused = await world.reaches(id, CampaignStatus.PAUSED);
-    expect(paused.pauseReason).to.equal("budget_reached");
-    const { progress } = await world.settles(id);
-    expect(progress?.chargedAmount).to.equal(4_920_000n);
-    expect(progress?.waiting).to.equal(577n);
-    await world.campaigns.cancelOpenCampaign(world.target(id));
-  });
+  // 4.0000 for each message: 25 of them exactly; 123 of them, and 3.9999 that buy none.
+  for (const { budget, charged, from } of [
+    { budget: 1_000_000n, charged: 1_000_000n, from: 20_000 },
+    { budget: 4_959_999n, charged: 4_920_000n, from: 22_000 },
+  ]) {
+    it(`never spends more than its budget of ${budget}, and spends what the budget covers`, async () => {
+      const id = await world.draft(nigerianNumbers(700, from), { budgetAmount: budget });
+      await world.start(id);
+      const paused = await world.reaches(id, CampaignStatus.PAUSED);
+      expect(paused.pauseReason).to.equal("budget_reached");
+      // A campaign at the end of its budget stays there.
+      await world.campaigns.resumeCampaign(world.target(id));
+      await world.reaches(id, CampaignStatus.PAUSED);
+      const { progress } = await world.settles(id);
+      expect(progress?.chargedAmount).to.equal(charged);
+      expect(progress?.heldAmount).to.equal(0n);
+      expect(progress?.waiting).to.equal(700n - charged / 40_000n);
+      await world.campaigns.cancelOpenCampaign(world.target(id));
+    });
+  }
 
-  it("submits nothing a second after a pause, and sends to each number once after forty pauses", async () => {
+  it("sends to each number once, paused and resumed forty times at random", async () => {
     const numbers = nigerianNumbers(3000, 30_000);
     const id = await world.draft(numbers);
     await world.start(id);
     for (let round = 0; round < 40; round += 1) {
+      await sendsMore(id, Math.random() * 75);
       await world.campaigns.pauseCampaign(world.target(id)).catch(ignoreEnded);
       await world.campaigns.resumeCampaign(world.target(id)).catch(ignoreEnded);
     }
@@ -96,11 +110,47 @@ describe("a campaign", function () {
     expect(before - (await world.balance())).to.equal(progress?.chargedAmount);
   });
 
+  it("is not changed by a customer who uses the keys of its chunks as idempotency keys", async () => {
+    const numbers = nigerianNumbers(600, 50_000);
+    const [mine = ""] = nigerianNumbers(1, 59_000);
+    const id = await world.draft(numbers);
+    const send = (path: string, key: string, to: object) => {
+      const body = { from: world.stack.sender_id, body: "Mine", ...to };
+      return callRest(world.stack, "POST", `/v1/sms/messages${path}`, { body, key });
+    };
+    const sendAll = async () => {
+      const answers = [];
+      for (const key of [`${id}-0`, `${id}-1`]) {
+        answers.push(await send("", key, { to: mine }));
+        answers.push(await send("/bulk", key, { to: [mine] }));
+      }
+      return answers;
+    };
+    const before = await sendAll();
+    expect(before.map(({ status }) => status)).to.deep.equal([202, 202, 202, 202]);
+    await world.start(id);
+    await world.reaches(id, CampaignStatus.COMPLETED);
+    const again = await sendAll();
+    expect(again.map(({ body }) => body)).to.deep.equal(before.map(({ body }) => body));
+    await world.settles(id);
+    expect(await countSubmits(numbers)).to.deep.equal({ once: 600, never: 0, more: 0 });
+  });
+
   it("is checked without a breach", async () => {
     const breaches: unknown[] = [];
     for await (const part of world.campaigns.checkCampaigns({})) breaches.push(...part.breaches);
     expect(breaches).to.deep.equal([]);
   });
+
+  /** Waits until so many more messages have left the queue, or none is left. */
+  async function sendsMore(id: string, count: number): Promise<void> {
+    const start = leftQueue(await world.get(id));
+    const isSent = async () => {
+      const now = await world.get(id);
+      return now.status === CampaignStatus.COMPLETED || leftQueue(now) >= start + count;
+    };
+    await eventually(isSent, { timeoutMs: 30_000, what: `the sending of ${count} messages` });
+  }
 
   /** Takes all that is available; a chunk may be held in between, so it tries again. */
   async function drain(): Promise<bigint> {
