@@ -18,7 +18,7 @@ import {
 } from "../domain/campaign.ts";
 import { budgetLeft, nextFeedAt } from "../domain/pacing.ts";
 import { countChanges } from "../domain/progress.ts";
-import { applyFeedResult, type FeedResult, type Row } from "../domain/row.ts";
+import { applyFeedResult, type FeedResult } from "../domain/row.ts";
 import { personalise, templateOf } from "./personalise.ts";
 import {
   ANY_SCOPE,
@@ -28,6 +28,7 @@ import {
   type ChunkRequest,
   type Messaging,
   type RecipientText,
+  type RowChange,
   type Work,
 } from "./ports.ts";
 
@@ -65,7 +66,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
   ): Promise<Work<OpenChunk | undefined>> {
     const template = templateOf(campaign);
     const rows = await tx.firstWaiting(size);
-    const refused: { before: Row; after: Row }[] = [];
+    const refused: RowChange[] = [];
     const indexes: number[] = [];
     const recipients: RecipientText[] = [];
     for (const row of rows) {
@@ -77,7 +78,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
       indexes.push(row.index);
       recipients.push(text);
     }
-    await tx.saveRows(refused.map(({ after }) => after));
+    await tx.saveRows(refused);
     const nowMs = clock.now();
     const progress = countChanges(campaign.progress, refused);
     const next = { ...campaign, progress, updatedAtMs: nowMs };
@@ -208,7 +209,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
         const after = result === undefined ? undefined : applyFeedResult(before, result);
         return after === undefined ? [] : [{ before, after }];
       });
-      await tx.saveRows(changes.map(({ after }) => after));
+      await tx.saveRows(changes);
       const progress = countChanges(campaign.progress, changes);
       const recorded = { ...withoutChunk(campaign), progress };
       const isFeeding = recorded.status === "running" && recorded.content.budget === undefined;

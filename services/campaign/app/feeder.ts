@@ -7,7 +7,7 @@ import type { Logger } from "../../shared/core/logger.ts";
 import { backoffMs } from "../../shared/flow/backoff.ts";
 import { type Loop, startLoop } from "../../shared/flow/periodic.ts";
 import { type Campaign, isOpen } from "../domain/campaign.ts";
-import { chunkSize, queueAheadMax } from "../domain/pacing.ts";
+import { COUNTS_AGE_MS, chunkSize, queueAheadMax } from "../domain/pacing.ts";
 import { countChanges, type Progress } from "../domain/progress.ts";
 import { endWaitingRow } from "../domain/row.ts";
 import type { Chunks, OpenChunk } from "./chunks.ts";
@@ -31,8 +31,9 @@ const INTERVAL_MS = 200;
 const CAMPAIGNS_MAX = 100;
 const STEPS_AT_ONCE = 4;
 const BACKOFF_MS = { base: 100, cap: 5000 };
-/** How far back the rate is measured at which messages leave the queue. */
+/** How far back the rate is measured at which messages leave the queue, and over how long at least. */
 const RATE_WINDOW_MS = 5000;
+const RATE_SPAN_MIN_MS = 300;
 /** A campaign is starting for this long: the carriers' rate is not known yet. */
 const STARTING_MS = 3000;
 /** Rows that one transaction ends. */
@@ -146,7 +147,7 @@ export function startFeeder(parts: FeederParts): Feeder {
         const after = endWaitingRow(before);
         return after === undefined ? [] : [{ before, after }];
       });
-      await tx.saveRows(changes.map(({ after }) => after));
+      await tx.saveRows(changes);
       const progress = countChanges(campaign.progress, changes);
       const isDone = rows.length < END_STEP;
       return { result: !isDone, campaign: { ...campaign, progress, takesBack: !isDone } };
@@ -188,11 +189,13 @@ function newMemory(): Memory {
 function leavingRate(memory: Memory, progress: Progress, nowMs: number): number {
   const left =
     progress.sent + progress.delivered + progress.undelivered + progress.expired + progress.failed;
-  memory.samples.push({ atMs: nowMs, left });
-  while ((memory.samples[1]?.atMs ?? nowMs) < nowMs - RATE_WINDOW_MS) memory.samples.shift();
-  const first = memory.samples[0];
-  const overMs = first === undefined ? 0 : nowMs - first.atMs;
-  return first === undefined || overMs < 500
-    ? 0
-    : Math.max(0, ((left - first.left) * 1000) / overMs);
+  const { samples } = memory;
+  if (samples.at(-1)?.left !== left) samples.push({ atMs: nowMs, left });
+  while ((samples[1]?.atMs ?? nowMs) < nowMs - RATE_WINDOW_MS) samples.shift();
+  const [first = { atMs: nowMs, left }] = samples;
+  const latest = samples.at(-1) ?? first;
+  const overMs = latest.atMs - first.atMs;
+  if (overMs < RATE_SPAN_MIN_MS) return 0;
+  const lateMs = Math.max(0, nowMs - latest.atMs - COUNTS_AGE_MS);
+  return Math.max(0, ((latest.left - first.left) * 1000) / (overMs + lateMs));
 }

@@ -16,7 +16,7 @@ export type CampaignMessageChange = MessageChange & { readonly campaignId: strin
 export type FollowMessages = (changes: readonly CampaignMessageChange[]) => Promise<void>;
 
 /** Rows of one transaction; the feeder waits for it. */
-const STEP = 1000;
+const STEP = 500;
 
 export function createFollowMessages(parts: {
   readonly store: CampaignStore;
@@ -36,9 +36,12 @@ export function createFollowMessages(parts: {
         const next = row && applyMessageChange(row, change, isOpen(campaign.status));
         if (next !== undefined) after.set(change.to, next);
       }
-      if (after.size === 0) return { result: undefined };
-      await tx.saveRows([...after.values()]);
-      const moved = [...after].map(([to, row]) => ({ before: before.get(to), after: row }));
+      const moved = stored.flatMap((row) => {
+        const next = after.get(row.to);
+        return next === undefined ? [] : [{ before: row, after: next }];
+      });
+      if (moved.length === 0) return { result: undefined };
+      await tx.saveRows(moved);
       const progress = countChanges(campaign.progress, moved);
       return finishOr({ ...campaign, progress }, clock.now(), undefined);
     });

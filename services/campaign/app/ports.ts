@@ -23,6 +23,9 @@ export type Chunk = {
   readonly heldMax: bigint | undefined;
 };
 
+/** A stored row, and the row that replaces it. */
+export type RowChange = { readonly before: Row; readonly after: Row };
+
 /** What one transaction reads and writes. The campaign was read in it. */
 export type CampaignTransaction = {
   readonly campaign: Campaign;
@@ -30,7 +33,7 @@ export type CampaignTransaction = {
   rowsByNumber(numbers: readonly string[]): Promise<Row[]>;
   firstWaiting(limit: number): Promise<Row[]>;
   insertRows(rows: readonly Row[]): Promise<void>;
-  saveRows(rows: readonly Row[]): Promise<void>;
+  saveRows(changes: readonly RowChange[]): Promise<void>;
   /** Leaves all rows to `removeOld`; the campaign gets a new set of rows in this transaction. */
   discardRows(): Promise<void>;
   insertChunk(chunk: Chunk): Promise<void>;

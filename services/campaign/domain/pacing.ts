@@ -9,15 +9,18 @@ const CHUNK_ROWS_MAX = 500;
  * a pause takes effect at once and no message expires in the queue; enough that the carriers never wait.
  */
 const AHEAD_MS = 10_000;
+/** Counts follow events, which come in batches: the queue is shorter than its count by the messages of this time. */
+export const COUNTS_AGE_MS = 3000;
 const AHEAD_MIN = 500;
 const AHEAD_MAX = 5000;
 
 /** With a rate, a pause of the feeding is made up for at most this long. */
 const RATE_BURST_MS = 1000;
 
-/** `sentPerSecond` is how fast this campaign's messages left the queue lately. */
+/** By the counts of the campaign. `sentPerSecond` is how fast this campaign's messages left the queue lately. */
 export function queueAheadMax(sentPerSecond: number): number {
-  return Math.min(AHEAD_MAX, Math.max(AHEAD_MIN, Math.ceil((sentPerSecond * AHEAD_MS) / 1000)));
+  const ahead = Math.ceil((sentPerSecond * (AHEAD_MS + COUNTS_AGE_MS)) / 1000);
+  return Math.min(AHEAD_MAX, Math.max(AHEAD_MIN, ahead));
 }
 
 /** The size of the next chunk; 0 when nothing may be fed now. */

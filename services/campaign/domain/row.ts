@@ -24,7 +24,7 @@ export type Row = Counted & {
   readonly variables: Readonly<Record<string, string>>;
   readonly clientReference: string | undefined;
   readonly messageId: string | undefined;
-  /** When messaging changed the message to this status. */
+  /** When messaging queued the message, or when it failed: later failures count, earlier ones do not. */
   readonly messageAtMs: number;
   /** Messages of this row that were taken back before its chunk was recorded, the latest last. */
   readonly takenBack: readonly string[];
@@ -52,12 +52,12 @@ export type FeedResult =
     }
   | { readonly kind: "rejected"; readonly error: RowError };
 
-/** The order of a message's statuses: an event of an earlier stage is ignored. */
+/** The order of a message's statuses: an event of an earlier stage is ignored. Delivery may follow a failure. */
 const STAGES: Readonly<Record<RowStatus, number>> = {
   waiting: 0,
   queued: 1,
   sent: 2,
-  delivered: 3,
+  delivered: 4,
   undelivered: 3,
   expired: 3,
   rejected: 3,
@@ -106,11 +106,7 @@ export function applyMessageChange(
   if (row.messageId !== undefined && row.messageId !== change.messageId) return undefined;
   if (row.messageId === undefined && row.status !== "waiting") return undefined;
   if (row.takenBack.includes(change.messageId)) return undefined;
-  const isOld =
-    row.messageId !== undefined &&
-    (STAGES[change.status] < STAGES[row.status] ||
-      (STAGES[change.status] === STAGES[row.status] && change.updatedAtMs <= row.messageAtMs));
-  if (isOld) return undefined;
+  if (row.messageId !== undefined && isOld(row, change)) return undefined;
   if (change.status === "cancelled" && waitsAgain) {
     const takenBack = [...row.takenBack, change.messageId].slice(-TAKEN_BACK_MAX);
     return { ...waitingRow(row), takenBack };
@@ -119,11 +115,23 @@ export function applyMessageChange(
     ...row,
     status: change.status,
     messageId: change.messageId,
-    messageAtMs: change.updatedAtMs,
+    // Most rows of a batch then change in the same way, and one statement writes them.
+    messageAtMs: hasOwnStage(change.status) ? row.messageAtMs : change.updatedAtMs,
     held: change.held,
     amount: change.amount,
     error: change.error,
   };
+}
+
+function isOld({ status, messageAtMs }: Row, change: MessageChange): boolean {
+  if (STAGES[change.status] !== STAGES[status]) return STAGES[change.status] < STAGES[status];
+  // Of a stage with one status every event but the first is a repeat.
+  return hasOwnStage(change.status) || change.updatedAtMs <= messageAtMs;
+}
+
+/** Sent and delivered: no other status has their stage. */
+function hasOwnStage(status: RowStatus): boolean {
+  return status === "sent" || status === "delivered";
 }
 
 /** The row of a campaign that ended before the row was fed. */

@@ -35,6 +35,7 @@ import {
   toRow,
 } from "./documents.ts";
 import { createRowRemoval } from "./row-removal.ts";
+import { saveRows } from "./save-rows.ts";
 
 /** By default MongoDB returns 101 documents first, and more cost another round trip. */
 const BATCH_MAX = 1000;
@@ -98,13 +99,7 @@ export function createCampaignStore(options: {
       async insertRows(added) {
         if (added.length > 0) await rows.insertMany(added.map(fromRow), { session });
       },
-      async saveRows(changed) {
-        if (changed.length === 0) return;
-        const documents = changed.map(fromRow);
-        const ids = documents.map(({ _id }) => _id);
-        await rows.deleteMany({ _id: { $in: ids } }, { session });
-        await rows.insertMany(documents, { session });
-      },
+      saveRows: (changes) => saveRows(rows, changes, session),
       async discardRows() {
         await discarded.insertOne({ _id: rowSet }, { session });
       },

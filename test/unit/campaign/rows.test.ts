@@ -56,11 +56,16 @@ describe("an event of a message", () => {
   it("moves its row on, and never back", () => {
     expect(applyMessageChange(rowOf("queued"), change("sent"), true)?.status).to.equal("sent");
     expect(applyMessageChange(rowOf("delivered"), change("sent"), true)).to.equal(undefined);
-    expect(applyMessageChange(rowOf("sent"), change("sent"), true)?.messageAtMs).to.equal(20);
+    expect(applyMessageChange(rowOf("sent"), change("sent"), true)).to.equal(undefined);
     const late = change("delivered", { updatedAtMs: 30 });
     expect(applyMessageChange(rowOf("expired"), late, true)?.status).to.equal("delivered");
-    const older = change("undelivered", { updatedAtMs: 5 });
-    expect(applyMessageChange(rowOf("delivered"), older, true)).to.equal(undefined);
+    for (const updatedAtMs of [5, 30]) {
+      const failed = change("undelivered", { updatedAtMs });
+      expect(applyMessageChange(rowOf("delivered"), failed, true)).to.equal(undefined);
+      expect(applyMessageChange(rowOf("sent"), failed, true)?.messageAtMs).to.equal(updatedAtMs);
+    }
+    const older = change("expired", { updatedAtMs: 5 });
+    expect(applyMessageChange(rowOf("undelivered"), older, true)).to.equal(undefined);
   });
 
   it("gives its row the message when it comes before the chunk's answer", () => {
