@@ -52,7 +52,7 @@ export async function readBody(
   if (announced > limits.bytesMax) throw tooLarge(limits.bytesMax);
   const isAcceptable = isOfType(request, hooks.takesCsv);
   // A chunked body may be empty, so wait for its first byte; an announced one is refused at once.
-  if (!isAcceptable && !isChunked) throw wrongType();
+  if (!isAcceptable && !isChunked) throw wrongType(hooks.takesCsv);
   const isLarge = announced > LARGE_BYTES;
   const isKept = !isLarge || (await hooks.admitLarge(announced));
   if (request.socket.destroyed) throw incomplete();
@@ -63,7 +63,7 @@ export async function readBody(
     timeoutMs: limits.timeoutMs,
     budget: limits.budget,
     bytesMax: isAcceptable ? limits.bytesMax : 0,
-    overflow: () => (isAcceptable ? tooLarge(limits.bytesMax) : wrongType()),
+    overflow: () => (isAcceptable ? tooLarge(limits.bytesMax) : wrongType(hooks.takesCsv)),
     isAdmitted: isLarge,
     isKept,
     hooks,
@@ -224,9 +224,10 @@ function tooLarge(bytesMax: number): AppError {
   return new AppError("payload_too_large", `A request body has at most ${bytesMax} bytes.`);
 }
 
-function wrongType(): AppError {
+function wrongType(takesCsv: boolean): AppError {
+  const types = takesCsv ? "application/json or text/csv" : "application/json";
   return new AppError(
     "unsupported_media_type",
-    "Send the body as application/json in UTF-8, without content encoding.",
+    `Send the body as ${types} in UTF-8, without content encoding.`,
   );
 }

@@ -5,6 +5,14 @@ import { type SubmittedRow, VARIABLES_MAX } from "../domain/check-row.ts";
 
 const FORM = { required: "to", known: ["client_reference"], columnsMax: VARIABLES_MAX + 2 };
 
+/** How spreadsheets keep a number as text: '0803…, ="0803…". */
+const AS_TEXT = /^\s*(?:'([^']*)|="([^"]*)")\s*$/;
+
+function asTyped(cell: string): string {
+  const [, quoted, formula] = AS_TEXT.exec(cell) ?? [];
+  return quoted ?? formula ?? cell;
+}
+
 /** The rows of a file, with the faults of lines that are no rows. Throws `validation_error` for a wrong file. */
 export async function* readRecipientsCsv(
   bytes: Uint8Array,
@@ -17,7 +25,7 @@ export async function* readRecipientsCsv(
       const clientReference = row.cells.get("client_reference")?.trim() ?? "";
       yield {
         line: row.line,
-        to: row.cells.get("to") ?? "",
+        to: asTyped(row.cells.get("to") ?? ""),
         // An empty cell is an empty value: the column exists.
         variables: Object.fromEntries(variables),
         clientReference: clientReference === "" ? undefined : clientReference,

@@ -1,7 +1,7 @@
 /**
  * Reads CSV files of customers: UTF-8 with or without a byte order mark, RFC 4180 quoting, comma, semicolon or tab as
- * the header has it. A line end inside quotes becomes one line feed. Rows are parsed as they are taken, so a file
- * needs no memory but its own.
+ * the header or a line `sep=;` before it has it. A line end inside quotes becomes one line feed. Empty cells after the
+ * last column are ignored. Rows are parsed as they are taken, so a file needs no memory but its own.
  */
 import { Readable } from "node:stream";
 import { parse } from "csv-parse";
@@ -32,11 +32,16 @@ export async function* readCsv(
   bytes: Uint8Array,
   form: CsvForm,
 ): AsyncGenerator<CsvRow | RowFault> {
-  const text = decode(bytes);
+  const { text, delimiter } = withoutSeparatorLine(decode(bytes));
+  let lastLine = 0;
   const parser = parse({
     bom: true,
-    delimiter: delimiterOf(text),
+    delimiter: delimiter ?? delimiterOf(text),
     info: true,
+    on_record(record: string[], { lines }: { readonly lines: number }) {
+      lastLine = lines;
+      return record;
+    },
     relax_column_count: true,
     skip_empty_lines: true,
     skip_records_with_empty_values: true,
@@ -53,7 +58,8 @@ export async function* readCsv(
     }
   } catch (error) {
     if (error instanceof AppError || !isCsvError(error)) throw error;
-    throw fileFault("invalid_csv", `Line ${error.lines}: ${describe(error.code)}`);
+    // The parser counts up to the end of the wrong record; its fault is where it begins.
+    throw fileFault("invalid_csv", `From line ${lastLine + 1} on: ${describe(error.code)}`);
   }
   if (names === undefined) throw fileFault("too_few", "The file has no header row.");
 }
@@ -95,11 +101,21 @@ function toRow(
   line: number,
   names: readonly string[],
 ): CsvRow | RowFault {
-  if (record.length !== names.length) {
+  const isComplete = record.length >= names.length;
+  if (!isComplete || record.slice(names.length).some((cell) => cell.trim() !== "")) {
     const message = `The line has ${record.length} columns, the header ${names.length}.`;
     return { line, field: "", code: "wrong_column_count", message };
   }
   return { line, cells: new Map(names.map((name, at) => [name, record[at] ?? ""])) };
+}
+
+/** A line that names the delimiter for spreadsheets. An empty one takes its place, so that lines keep their number. */
+const SEPARATOR_LINE = /^(\ufeff?)"?sep=([,;\t])"?(?=\n)/i;
+
+function withoutSeparatorLine(text: string) {
+  const [line, mark, delimiter] = SEPARATOR_LINE.exec(text) ?? [];
+  if (line === undefined) return { text, delimiter };
+  return { text: `${mark}${text.slice(line.length)}`, delimiter };
 }
 
 /** The delimiter that the header row has most, outside quotes. */
@@ -118,9 +134,22 @@ function delimiterOf(text: string): string {
   );
 }
 
+/** How files begin that are no text. */
+const FORMATS = [
+  { name: "a workbook (.xlsx) or an archive", begin: Buffer.from("PK\x03\x04") },
+  { name: "a workbook (.xls)", begin: Buffer.from("d0cf11e0", "hex") },
+  { name: "compressed", begin: Buffer.from("1f8b", "hex") },
+];
+
 function decode(bytes: Uint8Array): string {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) throw wrongEncoding("UTF-16");
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) throw wrongEncoding("UTF-16");
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const format = FORMATS.find(({ begin }) => file.subarray(0, begin.length).equals(begin));
+  if (format !== undefined) {
+    throw fileFault("invalid_csv", `The file is ${format.name}; save it as CSV in UTF-8.`);
+  }
+  // Text in UTF-16 has a byte order mark, or zero bytes: each ASCII character has one.
+  const isMarked = (file[0] === 0xff && file[1] === 0xfe) || (file[0] === 0xfe && file[1] === 0xff);
+  if (isMarked || file.includes(0)) throw wrongEncoding("UTF-16, or it is no text");
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes).replaceAll(/\r\n?/g, "\n");
   } catch {
@@ -136,7 +165,7 @@ function fileFault(code: string, message: string): AppError {
   return new AppError("validation_error", message, { fields: [{ field: "body", code, message }] });
 }
 
-type ParserError = Error & { readonly code: string; readonly lines?: number };
+type ParserError = Error & { readonly code: string };
 
 function isCsvError(error: unknown): error is ParserError {
   return error instanceof Error && "code" in error && String(error.code).startsWith("CSV_");
@@ -144,7 +173,7 @@ function isCsvError(error: unknown): error is ParserError {
 
 const TEXTS: Readonly<Record<string, string>> = {
   CSV_QUOTE_NOT_CLOSED: "a quote is not closed.",
-  CSV_MAX_RECORD_SIZE: "the line is too long; perhaps a quote is not closed.",
+  CSV_MAX_RECORD_SIZE: "a line is too long; perhaps a quote is not closed.",
 };
 
 function describe(code: string): string {

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { readRecipientsCsv } from "../../../services/campaign/adapters/recipients-csv.ts";
 import { checkRow } from "../../../services/campaign/domain/check-row.ts";
@@ -45,6 +46,11 @@ describe("a file of recipients", () => {
     ["without a last line end", `to,name\n${NUMBER},Ada`],
     ["with spaces around the header's names", ` To , name \n${NUMBER},Ada\n`],
     ["with quotes around everything", `"to","name"\n"${NUMBER}","Ada"\n`],
+    ["with empty columns at the end", `to,name,,\n${NUMBER},Ada,,\n`],
+    ["with empty cells after the last column", `to,name\n${NUMBER},Ada, ,\n`],
+    ["with an apostrophe before the number", `to,name\n'${NUMBER},Ada\n`],
+    ["with the number as a formula", `to,name\n="${NUMBER}",Ada\n`],
+    ["with the number as a quoted formula", `to,name\n"=""${NUMBER}""",Ada\n`],
     ["with a quoted header that holds the other delimiter", `"to";"name"\n"${NUMBER}";"Ada"\n`],
   ] as const) {
     it(`${what} is read`, async () => {
@@ -105,15 +111,35 @@ describe("a file of recipients", () => {
   it("in another encoding is refused with its name", async () => {
     const latin1 = Buffer.from(`to,name\n${NUMBER},Zo\u00eb\n`, "latin1");
     expect(await refusal(latin1)).to.match(/^invalid_encoding: .*Latin-1.*save it as UTF-8/);
-    const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from("to\n", "utf16le")]);
-    expect(await refusal(utf16)).to.match(/^invalid_encoding: .*UTF-16/);
+    const utf16 = Buffer.from(`to,name\n${NUMBER},Ada\n`, "utf16le");
+    const marked = Buffer.concat([Buffer.from([0xff, 0xfe]), utf16]);
+    for (const file of [marked, utf16, utf16.swap16()]) {
+      expect(await refusal(file)).to.match(/^invalid_encoding: .*UTF-16.*save it as UTF-8/);
+    }
+  });
+
+  it("that is no text is refused with its format", async () => {
+    const workbook = Buffer.concat([Buffer.from("PK\x03\x04"), Buffer.alloc(50)]);
+    expect(await refusal(workbook)).to.match(/^invalid_csv: .*\.xlsx.*save it as CSV/);
+    expect(await refusal(gzipSync(`to\n${NUMBER}\n`))).to.match(/^invalid_csv: .*compressed/);
+  });
+
+  it("names its delimiter in a line before the header, which counts as a line", async () => {
+    for (const first of ["sep=;", '"sep=;"', "\ufeffSEP=;"]) {
+      const found = await verdicts(`${first}\r\nto;name,full\r\n${NUMBER};Ada\r\n`);
+      expect(found).to.deep.equal([`3 +2348031234567 {"name,full":"Ada"}`]);
+    }
   });
 
   it("without a header, a number column or an end of its quotes is refused", async () => {
     expect(await refusal("\n\n")).to.match(/^too_few/);
     expect(await refusal(`${NUMBER},Ada\n`)).to.match(/no column "to"/);
     expect(await refusal("to,to\n1,2\n")).to.match(/^duplicate_column/);
-    expect(await refusal(`to,name\n${NUMBER},"Ada\n${NUMBER},Ada\n`)).to.match(/^invalid_csv: /);
+    const lines = Array.from({ length: 50_000 }, () => `${NUMBER},Ada`).join("\n");
+    for (const rest of ["x,y", lines]) {
+      const file = `to,name\n${NUMBER},"Ada\nB"\n${NUMBER},"Ada\n${rest}\n`;
+      expect(await refusal(file)).to.match(/^invalid_csv: From line 4 on: .*quote is not closed/);
+    }
   });
 
   it("of many pieces keeps characters that lie across two of them", async () => {
