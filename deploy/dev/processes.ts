@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { pollUntil } from "./poll.ts";
 import { StackError } from "./stack-error.ts";
@@ -113,10 +113,18 @@ function startTicks(pid: number): string | undefined {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     // The command name may hold spaces and brackets; the fields go on after its last bracket.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
+    return fields[0] === "X" || isReleased(pid, fields[0]) ? undefined : fields[19];
   } catch {
     return undefined;
   }
+}
+
+/**
+ * True for a zombie without other threads. The first thread of a process may end before the others, which still hold
+ * its ports and files: another mongod on the same port would end at its start.
+ */
+function isReleased(pid: number, state: string | undefined): boolean {
+  return state === "Z" && readdirSync(`/proc/${pid}/task`).length <= 1;
 }
 
 let knownBootId: string | undefined;
