@@ -27,6 +27,7 @@ const OWN_TIMERS: Readonly<Record<string, string>> = {
   "services/shared/io/consumer.ts": "renews the acknowledgement wait of one batch",
   "services/shared/io/gc-after-start.ts": "waits for idle memory after the start, then ends",
   "services/shared/io/lifecycle.ts": "ends the process when a handle keeps it alive",
+  "services/shared/io/idempotency-locks.ts": "renews one lock",
   "services/shared/io/listen.ts": "the time limit of busy connections at a close",
   "services/shared/process.ts": "lets the log be written before the process exits",
   "services/shared/rpc/local-transport.ts": "the deadline of one call",
@@ -41,7 +42,6 @@ const OWN_TIMERS: Readonly<Record<string, string>> = {
   "services/webhook/adapters/http-client/connection.ts": "the time limit of one close",
   "services/webhook/adapters/http-client/request.ts": "the time limit of one body",
   "services/webhook/app/dispatcher.ts": "the due time of one delivery",
-  "services/webhook/store/idempotency-locks.ts": "renews one lock",
 };
 
 const TIMER = /\b(setTimeout|setInterval)\(|from "node:timers/;

@@ -1,17 +1,12 @@
 /** First answers by idempotency key (`docs/contract.md#idempotency`), and the locks of keys whose requests run. */
-import { randomUUID } from "node:crypto";
 import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
-import { AppError } from "../core/errors.ts";
 import { keptUntilMs } from "../core/idempotency-key.ts";
 import type { Idempotency, KeyedAnswer } from "../core/run-once.ts";
-import { type LockDocument, releaseLock, takeLock } from "./idempotency-locks.ts";
+import { createIdempotencyLocks, keyReused } from "./idempotency-locks.ts";
 import type { CollectionShape } from "./migration.ts";
 import { guardMongo } from "./mongo-errors.ts";
 
 type AnswerDocument = { _id: string; fingerprint: Binary; response: Binary; expires_at: Date };
-
-/** The lock of a process that died expires after this time; no request runs longer. */
-const LOCK_MS = 60_000;
 
 /** The collections of keys and locks. */
 export const KEYED_ANSWER_SHAPES: readonly CollectionShape[] = [
@@ -25,32 +20,18 @@ export const KEYED_ANSWER_SHAPES: readonly CollectionShape[] = [
 /** Keys in one service's database; each is kept for `keyTtlMs`. */
 export function createKeyedAnswers(db: Db, keyTtlMs: number): Idempotency {
   const answers: Collection<AnswerDocument> = db.collection("keyed_answers");
-  const locks: Collection<LockDocument> = db.collection("fences");
+  const locks = createIdempotencyLocks(db);
 
   async function find({ scope, fingerprint }: Pick<KeyedAnswer, "scope" | "fingerprint">) {
     const stored = await guardMongo(answers.findOne({ _id: scope }));
     if (stored === null || stored.expires_at.getTime() <= Date.now()) return undefined;
-    if (!Buffer.from(stored.fingerprint.buffer).equals(fingerprint)) throw reused();
+    if (!Buffer.from(stored.fingerprint.buffer).equals(fingerprint)) throw keyReused();
     return new Uint8Array(stored.response.buffer);
   }
 
   return {
     find,
-    async exclusively({ scope, fingerprint }, work) {
-      const nowMs = Date.now();
-      const lock = { key: scope, owner: randomUUID(), fingerprint, untilMs: nowMs + LOCK_MS };
-      const result = await takeLock(locks, lock, nowMs);
-      if (result === "reused") throw reused();
-      if (result === "running") {
-        throw new AppError("conflict", "A request with this idempotency key is still in progress.");
-      }
-      try {
-        return await work();
-      } finally {
-        // The lock expires by itself; until then later requests with the key get `conflict`.
-        await releaseLock(locks, lock).catch(() => undefined);
-      }
-    },
+    exclusively: ({ scope, fingerprint }, work) => locks.run(scope, fingerprint, work),
     save: (answer) => saveKeyedAnswer(db, answer, keyTtlMs),
   };
 }
@@ -73,12 +54,5 @@ export async function saveKeyedAnswer(
       upsert: true,
       ...(session === undefined ? {} : { session }),
     }),
-  );
-}
-
-function reused(): AppError {
-  return new AppError(
-    "idempotency_key_reused",
-    "This idempotency key was used with a different request.",
   );
 }

@@ -1,5 +1,4 @@
 /** At most one effect per idempotency key (`docs/contract.md#idempotency`). */
-import { AppError } from "../../shared/core/errors.ts";
 
 /** Identifies a request. An empty key means that the caller gave none. */
 export type RequestKey = {
@@ -42,11 +41,3 @@ export type Idempotency<Session> = {
     effect: (session: Session) => Promise<Response>,
   ): Promise<ReplayableResponse<Response>>;
 };
-
-/** The error for a key that belongs to another request. */
-export function keyReused(): AppError {
-  return new AppError(
-    "idempotency_key_reused",
-    "This idempotency key was used with a different body.",
-  );
-}

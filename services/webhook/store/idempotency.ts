@@ -6,10 +6,10 @@
 import { Binary, type ClientSession, type Collection, type Db, type MongoClient } from "mongodb";
 import { keptUntilMs } from "../../shared/core/idempotency-key.ts";
 import type { SecretBox } from "../../shared/io/encryption.ts";
+import { createIdempotencyLocks, keyReused } from "../../shared/io/idempotency-locks.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
-import { type Codec, type Idempotency, keyReused, type RequestKey } from "../app/idempotency.ts";
-import { createIdempotencyLocks } from "./idempotency-locks.ts";
+import type { Codec, Idempotency, RequestKey } from "../app/idempotency.ts";
 
 type IdempotencyDocument = {
   _id: string;
