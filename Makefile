@@ -19,6 +19,7 @@ help: ## this list
 install: ## the locked packages and the pinned Node (other targets run this first)
 	@command -v node >/dev/null || { echo "node is missing: install Node 20 or newer, with npm" >&2; exit 1; }
 	@node deploy/dev/install.mjs
+	@$(NODE) console/build.ts --if-changed
 
 # For targets that stop or inspect a stack: a changed lock file must not block them or replace its packages.
 some-node:
@@ -48,6 +49,7 @@ reset: some-node ## stops the stack and removes its data, keys and logs
 check: install ## format and lint, types, protocol lint and drift, house rules
 	@$(BIN)/biome ci --colors=off --log-level=error .
 	@$(BIN)/tsc -p .
+	@$(BIN)/tsc -p console
 	@cd proto && ../$(BIN)/buf lint
 	@cd proto && ../$(BIN)/buf breaking --against "../.git#ref=HEAD,subdir=proto"
 	@cd proto && ../$(BIN)/buf breaking --against published.binpb

@@ -1,0 +1,147 @@
+/** The calls of the console, by subject. */
+import { call } from "./http.ts";
+import type {
+  Balance,
+  Campaign,
+  CampaignEstimate,
+  CampaignImport,
+  CampaignPreview,
+  CampaignRecipient,
+  Delivery,
+  Endpoint,
+  InboundMessage,
+  ListedSession,
+  Message,
+  One,
+  OwnSession,
+  Page,
+  Person,
+  RoleName,
+  SenderId,
+  SendResult,
+  Suppression,
+  SuppressionImport,
+} from "./types.ts";
+
+const OWN = "/console/api";
+const data = async <T>(answer: Promise<One<T>>): Promise<T> => (await answer).data;
+
+export const session = {
+  ask: (email: string) => call("POST", `${OWN}/sign-in`, { body: { email } }),
+  open: (token: string) => call("POST", `${OWN}/session`, { body: { token } }),
+  own: (signal?: AbortSignal) =>
+    data(call<One<OwnSession>>("GET", `${OWN}/session`, signal === undefined ? {} : { signal })),
+  end: () => call("DELETE", `${OWN}/session`),
+  switchTenant: (tenant_id: string) =>
+    call("POST", `${OWN}/session/tenant`, { body: { tenant_id } }),
+  list: () => data(call<One<ListedSession[]>>("GET", `${OWN}/sessions`)),
+  endOther: (id: string) => call("DELETE", `${OWN}/sessions/${id}`),
+};
+
+export const people = {
+  list: () => data(call<One<Person[]>>("GET", `${OWN}/people`)),
+  invite: (email: string, role: RoleName) =>
+    data(call<One<Person>>("POST", `${OWN}/people`, { body: { email, role } })),
+  changeRole: (id: string, role: RoleName) =>
+    call("PATCH", `${OWN}/people/${id}`, { body: { role } }),
+  remove: (id: string) => call("DELETE", `${OWN}/people/${id}`),
+};
+
+export type MessageFilter = {
+  readonly to?: string | undefined;
+  readonly status?: string | undefined;
+  readonly from?: string | undefined;
+  readonly client_reference?: string | undefined;
+  readonly campaign_id?: string | undefined;
+  readonly source?: string | undefined;
+  readonly created_after?: string | undefined;
+  readonly created_before?: string | undefined;
+};
+
+export const messages = {
+  list: (filter: MessageFilter, cursor?: string, limit = 50) =>
+    call<Page<Message>>("GET", "/v1/messages", { query: { ...filter, cursor, limit } }),
+  get: (id: string) => data(call<One<Message>>("GET", `/v1/messages/${encodeURIComponent(id)}`)),
+  cancel: (key: string, id: string) => call("POST", `/v1/messages/${id}/cancel`, { key }),
+  send: (key: string, body: { to: string[]; from: string; body: string; send_at?: string }) =>
+    data(call<One<SendResult>>("POST", "/v1/sms/messages/bulk", { key, body })),
+};
+
+export const wallet = {
+  balance: () => data(call<One<Balance>>("GET", "/v1/balance")),
+};
+
+export const senderIds = {
+  list: (query: { status?: string; usable?: string } = {}, cursor?: string) =>
+    call<Page<SenderId>>("GET", "/v1/sender-ids", { query: { ...query, cursor, limit: 100 } }),
+};
+
+const hook = (id: string) => `/v1/webhook-endpoints/${id}`;
+export const webhooks = {
+  list: () => data(call<One<Endpoint[]>>("GET", "/v1/webhook-endpoints")),
+  get: (id: string) => data(call<One<Endpoint>>("GET", hook(id))),
+  create: (key: string, body: { url: string; event_types?: string[]; description?: string }) =>
+    data(call<One<Endpoint>>("POST", "/v1/webhook-endpoints", { key, body })),
+  change: (id: string, body: object) => data(call<One<Endpoint>>("PATCH", hook(id), { body })),
+  remove: (id: string) => call("DELETE", hook(id)),
+  rotate: (key: string, id: string) =>
+    data(call<One<Endpoint>>("POST", `${hook(id)}/rotate-secret`, { key })),
+  test: (key: string, id: string) =>
+    data(call<One<Delivery>>("POST", `${hook(id)}/test`, { key, body: {} })),
+  deliveries: (id: string, query: { status?: string; event_type?: string }, cursor?: string) =>
+    call<Page<Delivery>>("GET", `${hook(id)}/deliveries`, {
+      query: { ...query, cursor, limit: 50 },
+    }),
+  resend: (key: string, id: string, deliveryId: string) =>
+    call("POST", `${hook(id)}/deliveries/${deliveryId}/resend`, { key }),
+  recover: (key: string, id: string, since: string) =>
+    data(call<One<{ recovered: number }>>("POST", `${hook(id)}/recover`, { key, body: { since } })),
+};
+
+const campaign = (id: string) => `/v1/campaigns/${encodeURIComponent(id)}`;
+export const campaigns = {
+  list: (query: { status?: string }, cursor?: string) =>
+    call<Page<Campaign>>("GET", "/v1/campaigns", { query: { ...query, cursor, limit: 50 } }),
+  get: (id: string) => data(call<One<Campaign>>("GET", campaign(id))),
+  create: (key: string, body: object) =>
+    data(call<One<Campaign>>("POST", "/v1/campaigns", { key, body })),
+  remove: (id: string) => call("DELETE", campaign(id)),
+  addCsv: (key: string, id: string, csv: Blob) =>
+    data(call<One<CampaignImport>>("POST", `${campaign(id)}/recipients`, { key, csv })),
+  clear: (id: string) => call("DELETE", `${campaign(id)}/recipients`),
+  recipients: (id: string, query: { status?: string }, cursor?: string) =>
+    call<Page<CampaignRecipient>>("GET", `${campaign(id)}/recipients`, {
+      query: { ...query, cursor, limit: 50 },
+    }),
+  estimate: (key: string, id: string) =>
+    data(call<One<CampaignEstimate>>("POST", `${campaign(id)}/estimate`, { key })),
+  preview: (key: string, id: string) =>
+    data(call<One<CampaignPreview[]>>("POST", `${campaign(id)}/preview`, { key })),
+  test: (key: string, id: string, to: string[]) =>
+    call("POST", `${campaign(id)}/test`, { key, body: { to } }),
+  act: (key: string, id: string, action: "start" | "pause" | "resume" | "cancel") =>
+    data(call<One<Campaign>>("POST", `${campaign(id)}/${action}`, { key })),
+};
+
+export const inbound = {
+  list: (query: { from?: string }, cursor?: string) =>
+    call<Page<InboundMessage>>("GET", "/v1/inbound-messages", {
+      query: { ...query, cursor, limit: 50 },
+    }),
+};
+
+export const suppressions = {
+  list: (query: { number?: string }, cursor?: string) =>
+    call<Page<Suppression>>("GET", "/v1/suppressions", { query: { ...query, cursor, limit: 50 } }),
+  add: (number: string, reason: string) =>
+    data(
+      call<One<SuppressionImport>>("POST", "/v1/suppressions", {
+        body: { suppressions: [{ number, reason: reason === "" ? null : reason }] },
+      }),
+    ),
+  addCsv: (csv: Blob) => data(call<One<SuppressionImport>>("POST", "/v1/suppressions", { csv })),
+  remove: (number: string, sender_id: string | null) =>
+    call("DELETE", `/v1/suppressions/${encodeURIComponent(number)}`, {
+      query: { sender_id: sender_id ?? undefined },
+    }),
+};

@@ -1,0 +1,22 @@
+/** Amounts are decimal texts with four places. They are never numbers here: a float would change them. */
+
+/** `"12345.6700"` as `"12,345.67"`: at least two places, no more than the amount has. */
+export function showAmount(amount: string | null | undefined): string {
+  if (amount === null || amount === undefined) return "–";
+  const [, sign = "", whole = "0", places = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(amount) ?? [];
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  const shown = places.replace(/0+$/, "").padEnd(2, "0");
+  return `${sign === "-" ? "−" : ""}${grouped}.${shown}`;
+}
+
+/** With its currency, for people: `NGN 12.50`. */
+export function showMoney(amount: string | null | undefined, currency: string): string {
+  return amount === null || amount === undefined ? "–" : `${currency} ${showAmount(amount)}`;
+}
+
+/** Ten-thousandths, for comparing and adding. */
+export function toUnits(amount: string): bigint {
+  const [, sign = "", whole = "0", places = ""] = /^(-?)(\d+)(?:\.(\d{1,4}))?$/.exec(amount) ?? [];
+  const units = BigInt(whole) * 10_000n + BigInt(places.padEnd(4, "0"));
+  return sign === "-" ? -units : units;
+}

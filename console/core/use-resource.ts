@@ -1,0 +1,79 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { ApiProblem } from "../api/http.ts";
+
+/** What a page shows of a request: the last answer stays while it is asked again. */
+export type Resource<T> = {
+  readonly data: T | undefined;
+  readonly problem: ApiProblem | undefined;
+  readonly isLoading: boolean;
+  readonly reload: () => void;
+};
+
+const POLL_MAX_MS = 60_000;
+
+/**
+ * Loads when `key` changes, and again every `everyMs`. After a failure the pause doubles, up to a minute, so that many
+ * open consoles do not ask a restarted gateway at once; a hidden page asks nothing.
+ */
+export function useResource<T>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<T>,
+  everyMs = 0,
+): Resource<T> {
+  const [state, setState] = useState<{
+    readonly key: string;
+    readonly data?: T;
+    readonly problem?: ApiProblem;
+  }>({ key: "" });
+  const [turn, setTurn] = useState(0);
+  const failures = useRef(0);
+  const loadNow = useRef(load);
+  loadNow.current = load;
+
+  useEffect(() => {
+    const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const next = () => {
+      if (everyMs === 0 || abort.signal.aborted) return;
+      const pause = Math.min(POLL_MAX_MS, everyMs * 2 ** Math.min(failures.current, 6));
+      timer = setTimeout(run, pause * (0.9 + Math.random() * 0.2));
+    };
+    const run = async () => {
+      if (document.hidden && everyMs > 0) return next();
+      try {
+        const data = await loadNow.current(abort.signal);
+        failures.current = 0;
+        if (!abort.signal.aborted) setState({ key, data });
+      } catch (error) {
+        if (abort.signal.aborted) return;
+        failures.current += 1;
+        if (!(error instanceof ApiProblem)) throw error;
+        if (error.status === 401) signedOut();
+        setState((before) => ({ ...(before.key === key ? before : { key }), problem: error }));
+      }
+      next();
+    };
+    void run();
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [key, everyMs, turn]);
+
+  const reload = useCallback(() => setTurn((before) => before + 1), []);
+  const isOwn = state.key === key;
+  return {
+    data: isOwn ? state.data : undefined,
+    problem: isOwn ? state.problem : undefined,
+    isLoading: !isOwn || (state.data === undefined && state.problem === undefined),
+    reload,
+  };
+}
+
+/** The session has ended: the sign-in page comes, and afterwards this page again. */
+export function signedOut(): void {
+  const here = location.pathname + location.search;
+  if (location.pathname === "/console/sign-in") return;
+  sessionStorage.setItem("sms-console-after", here);
+  location.assign("/console/sign-in");
+}

@@ -1,0 +1,76 @@
+import { render } from "preact";
+import { ErrorBoundary, LocationProvider, Route, Router, useLocation } from "preact-iso";
+import { session } from "./api/console.ts";
+import { SessionContext } from "./core/session-context.ts";
+import { useResource } from "./core/use-resource.ts";
+import { CampaignPage } from "./pages/campaign.tsx";
+import { CampaignsPage } from "./pages/campaigns.tsx";
+import { InboundPage } from "./pages/inbound.tsx";
+import { MessagePage } from "./pages/message.tsx";
+import { MessagesPage } from "./pages/messages.tsx";
+import { NewCampaignPage } from "./pages/new-campaign.tsx";
+import { NotFoundPage } from "./pages/not-found.tsx";
+import { OverviewPage } from "./pages/overview.tsx";
+import { PeoplePage } from "./pages/people.tsx";
+import { QuickSendPage } from "./pages/quick-send.tsx";
+import { SenderIdsPage } from "./pages/sender-ids.tsx";
+import { SessionsPage } from "./pages/sessions.tsx";
+import { SignInPage } from "./pages/sign-in.tsx";
+import { SuppressionsPage } from "./pages/suppressions.tsx";
+import { WebhookPage } from "./pages/webhook.tsx";
+import { WebhooksPage } from "./pages/webhooks.tsx";
+import { Loading, ProblemBox } from "./parts/basics.tsx";
+import { Layout } from "./parts/layout.tsx";
+
+function App() {
+  return (
+    <LocationProvider scope="/console">
+      <ErrorBoundary>
+        <Pages />
+      </ErrorBoundary>
+    </LocationProvider>
+  );
+}
+
+function Pages() {
+  return useLocation().path === "/console/sign-in" ? <SignInPage /> : <SignedIn />;
+}
+
+const SESSION_POLL_MS = 30_000;
+
+function SignedIn() {
+  const own = useResource("session", (signal) => session.own(signal), SESSION_POLL_MS);
+  if (own.data === undefined) {
+    return (
+      <main class="alone">
+        {own.problem === undefined ? <Loading /> : <ProblemBox problem={own.problem} />}
+      </main>
+    );
+  }
+  return (
+    <SessionContext.Provider value={own.data}>
+      <Layout>
+        <Router>
+          <Route path="/console" component={OverviewPage} />
+          <Route path="/console/send" component={QuickSendPage} />
+          <Route path="/console/messages" component={MessagesPage} />
+          <Route path="/console/messages/:id" component={MessagePage} />
+          <Route path="/console/campaigns" component={CampaignsPage} />
+          <Route path="/console/campaigns/new" component={NewCampaignPage} />
+          <Route path="/console/campaigns/:id" component={CampaignPage} />
+          <Route path="/console/inbound" component={InboundPage} />
+          <Route path="/console/suppressions" component={SuppressionsPage} />
+          <Route path="/console/sender-ids" component={SenderIdsPage} />
+          <Route path="/console/webhooks" component={WebhooksPage} />
+          <Route path="/console/webhooks/:id" component={WebhookPage} />
+          <Route path="/console/people" component={PeoplePage} />
+          <Route path="/console/sessions" component={SessionsPage} />
+          <Route default component={NotFoundPage} />
+        </Router>
+      </Layout>
+    </SessionContext.Provider>
+  );
+}
+
+const place = document.getElementById("app");
+if (place !== null) render(<App />, place);

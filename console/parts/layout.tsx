@@ -1,0 +1,153 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { useLocation } from "preact-iso";
+import { session } from "../api/console.ts";
+import { chooseMode, currentMode } from "../api/http.ts";
+import { useSession } from "../core/session-context.ts";
+
+type Entry = { readonly path: string; readonly text: string; readonly scope?: string };
+
+const ENTRIES: readonly (readonly [group: string, entries: readonly Entry[]])[] = [
+  [
+    "Messages",
+    [
+      { path: "/console", text: "Overview" },
+      { path: "/console/send", text: "Quick send", scope: "messages:send" },
+      { path: "/console/messages", text: "Messages", scope: "messages:read" },
+      { path: "/console/campaigns", text: "Campaigns", scope: "campaigns:read" },
+      { path: "/console/inbound", text: "Inbound", scope: "inbound:read" },
+      { path: "/console/suppressions", text: "Opt-outs", scope: "suppressions:manage" },
+    ],
+  ],
+  [
+    "Account",
+    [
+      { path: "/console/sender-ids", text: "Sender IDs", scope: "sender_ids:read" },
+      { path: "/console/webhooks", text: "Webhooks", scope: "webhooks:manage" },
+      { path: "/console/people", text: "People", scope: "people:manage" },
+      { path: "/console/sessions", text: "Your sessions" },
+    ],
+  ],
+];
+
+/** The frame of every page: where one is, who one is, and in which mode. */
+export function Layout({ children }: { readonly children: ComponentChildren }) {
+  const own = useSession();
+  const { path } = useLocation();
+  const [isOpen, setOpen] = useState(false);
+  const isTest = currentMode() === "test";
+  const isHere = (one: string) =>
+    one === "/console" ? path === one : path === one || path.startsWith(`${one}/`);
+  return (
+    <div class="frame">
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <header class="top">
+        <button
+          type="button"
+          class="menu-button"
+          aria-expanded={isOpen}
+          aria-controls="menu"
+          onClick={() => setOpen(!isOpen)}
+        >
+          Menu
+        </button>
+        <TenantChoice />
+        <fieldset class="mode">
+          <legend class="hidden">Mode</legend>
+          {(["live", "test"] as const).map((mode) => (
+            <label key={mode}>
+              <input
+                type="radio"
+                name="mode"
+                checked={mode === currentMode()}
+                onChange={() => {
+                  chooseMode(mode);
+                  location.reload();
+                }}
+              />
+              {mode === "live" ? "Live" : "Test"}
+            </label>
+          ))}
+        </fieldset>
+        <div class="who">
+          <span title={`Role: ${own.role}`}>{own.name}</span>
+          <button type="button" class="small" onClick={() => void signOut()}>
+            Sign out
+          </button>
+        </div>
+      </header>
+      <nav id="menu" class={isOpen ? "menu open" : "menu"} aria-label="Pages">
+        {ENTRIES.map(([group, entries]) => (
+          <div key={group}>
+            <h2>{group}</h2>
+            <ul>
+              {entries
+                .filter(({ scope }) => scope === undefined || own.scopes.includes(scope))
+                .map((entry) => (
+                  <li key={entry.path}>
+                    <a
+                      href={entry.path}
+                      aria-current={isHere(entry.path) ? "page" : undefined}
+                      onClick={() => setOpen(false)}
+                    >
+                      {entry.text}
+                    </a>
+                  </li>
+                ))}
+            </ul>
+          </div>
+        ))}
+        <p>
+          <a href="/docs" target="_blank" rel="noopener">
+            API documentation
+          </a>
+        </p>
+      </nav>
+      <main id="content">
+        {isTest && <p class="banner">Test mode: messages reach no phone and cost nothing.</p>}
+        {own.tenant.suspended && (
+          <p class="banner bad">
+            This account is suspended: it can read, and cannot send. Write to your provider.
+          </p>
+        )}
+        {!own.tenant.email_verified && (
+          <p class="banner bad">
+            The account's email is not verified, so it cannot send. An owner verifies it by signing
+            in with a link by e-mail.
+          </p>
+        )}
+        {children}
+      </main>
+    </div>
+  );
+}
+
+function TenantChoice() {
+  const { tenant, memberships } = useSession();
+  if (memberships.length < 2) return <strong class="tenant">{tenant.name}</strong>;
+  return (
+    <label class="tenant">
+      <span class="hidden">Account</span>
+      <select
+        value={tenant.id}
+        onChange={async (event) => {
+          await session.switchTenant(event.currentTarget.value);
+          location.assign("/console");
+        }}
+      >
+        {memberships.map((one) => (
+          <option key={one.tenant_id} value={one.tenant_id}>
+            {one.name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+async function signOut(): Promise<void> {
+  await session.end().catch(() => undefined);
+  location.assign("/console/sign-in");
+}
