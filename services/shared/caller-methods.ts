@@ -82,7 +82,7 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
     ],
     "sms.v1.MessagingService": [
       ...["GetMessage", "ListMessages", "CancelMessage", "CancelCampaign", "StreamCharges"],
-      ...["CheckMessages", "GetQueueStats", "SendMessages", "ListAuditRecords"],
+      ...["CheckMessages", "GetQueueStats", "SendMessages", "ListAuditRecords", "FindMessages"],
     ],
     "sms.v1.WebhookService": [
       ...["CreateEndpoint", "GetEndpoint", "ListEndpoints", "UpdateEndpoint", "DeleteEndpoint"],

@@ -73,6 +73,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     mode: 1,
     limit: 50,
   })),
+  "MessagingService/FindMessages": internal(OPERATORS),
   "MessagingService/CancelMessage": thing((tenantId, own) => ({
     tenantId,
     mode: 1,

@@ -86,6 +86,8 @@ export const AUDITED = [
   "CampaignService/ResumeCampaign",
   "CampaignService/CancelOpenCampaign",
   "CampaignService/ReplayDeadLetters",
+  // A search of an operator across tenants: the entry says who searched for which number or message.
+  "MessagingService/FindMessages",
   "MessagingService/CancelMessage",
   "MessagingService/CancelCampaign",
   "RoutingService/CreateConnector",

@@ -6,6 +6,7 @@ import {
   CancelMessageResponseSchema,
   type ClaimedMessage,
   ClaimedMessageSchema,
+  type FindMessagesRequest,
   type ListMessagesRequest,
   type MessageSource,
   type MessageStatus,
@@ -28,6 +29,7 @@ import { checkKnown, invalidField, unknownValue } from "../../shared/core/limits
 import { readMode, WIRE_MODE } from "../../shared/rpc/mode.ts";
 import type { About } from "../app/carrier-reports.ts";
 import type { ListFilter, ResponseEncoder } from "../app/ports.ts";
+import type { NumberSearch } from "../app/queries.ts";
 import type { Draft } from "../domain/build-messages.ts";
 import { currentRoute, type Message } from "../domain/message.ts";
 import type { Outcome } from "../domain/outcome.ts";
@@ -207,6 +209,28 @@ export function readListFilter(wire: ListMessagesRequest): ListFilter {
     beforeId: readBeforeId(wire.beforeId),
   };
 }
+
+/** Reads a search across tenants: for a message, or for a number. */
+export function readSearch(
+  wire: FindMessagesRequest,
+): NumberSearch & { readonly messageId: string | undefined } {
+  const { messageId, to, tenants } = wire;
+  if ((messageId === "") === (to === "")) {
+    throw invalidField("to", "required", "must be given, or message_id, and not both");
+  }
+  if (tenants < 0) throw invalidField("tenants", "out_of_range", "must not be negative");
+  if (to.length > NUMBER_MAX) throw invalidField("to", "too_long", "is no number");
+  return {
+    ...{ messageId: messageId || undefined, to, tenants, limit: wire.limit },
+    tenantId: wire.tenantId || undefined,
+    createdAfterMs: wire.createdAfterMs === 0n ? undefined : Number(wire.createdAfterMs),
+    createdBeforeMs: wire.createdBeforeMs === 0n ? undefined : Number(wire.createdBeforeMs),
+    afterTenantId: wire.afterTenantId,
+  };
+}
+
+/** The longest number of a search, in characters; E.164 has 16. */
+const NUMBER_MAX = 32;
 
 /** Writes a message for the carrier that claimed it. */
 export function toClaimed(message: Message): ClaimedMessage {

@@ -30,6 +30,7 @@ import {
   readNamedCampaign,
   readOutcome,
   readReceipt,
+  readSearch,
   readSendRequest,
   replayedCancel,
   replayedSend,
@@ -212,6 +213,11 @@ function carrierMethods(
   };
 }
 
+/** A search across tenants shows an operator what customers sent to a person. It is no change, so it has no values. */
+function writeSearch(audit: AuditLog, tenantId: string, subject: string): Promise<void> {
+  return audit.write({ tenantId, subject, before: undefined, after: undefined });
+}
+
 function auditMethods(
   { queries, resolve, audit }: UseCases,
   keepMs: number,
@@ -250,6 +256,19 @@ function auditMethods(
           done: part.done,
         };
       }
+    },
+    async findMessages(wire) {
+      const search = readSearch(wire);
+      if (search.messageId !== undefined) {
+        const message = await queries.findById(search.messageId);
+        if (message === undefined) return {};
+        await writeSearch(audit, message.tenantId, message.id);
+        return { messages: [toWireMessage(message, true)] };
+      }
+      const { messages, nextTenantId = "" } = await queries.findByNumber(search);
+      // The first page stands for the search: the others have the same number.
+      if (search.afterTenantId === "") await writeSearch(audit, wire.tenantId, search.to);
+      return { messages: messages.map((one) => toWireMessage(one, false)), nextTenantId };
     },
     async getQueueStats() {
       const queues = await queries.queues();

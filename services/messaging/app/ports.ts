@@ -312,6 +312,8 @@ export type MessageLists = {
     size: number,
     options: { readonly allowsShort: boolean },
   ): Promise<ListPage>;
+  /** Ids of tenants that have messages, in order, after an id; at most `limit`. */
+  tenantsAfter(tenantId: string, limit: number): Promise<string[]>;
 };
 
 /** All messages at one instant, of one tenant or of all, oldest first, in chunks. */

@@ -50,6 +50,14 @@ export type Queries = {
       readonly allowsShort: boolean;
     },
   ): Promise<ListPage>;
+  /** A message of any tenant. */
+  findById(messageId: string): Promise<Message | undefined>;
+  /** The newest messages to a number, tenant by tenant. Reads a bounded number of tenants. */
+  findByNumber(search: NumberSearch): Promise<{
+    readonly messages: readonly Message[];
+    /** The last searched tenant; undefined when none follows. */
+    readonly nextTenantId: string | undefined;
+  }>;
   /** The charge of each message of a tenant, or of all, at one instant; oldest first, in chunks. */
   charges(tenantId: string | undefined): AsyncGenerator<readonly MessageCharge[]>;
   /** Checks the invariants of each message; the last item is `done`. */
@@ -57,8 +65,33 @@ export type Queries = {
   queues(): Promise<QueueStatus[]>;
 };
 
+/** A search for the messages to a number. */
+export type NumberSearch = {
+  readonly to: string;
+  /** Undefined searches every tenant. */
+  readonly tenantId: string | undefined;
+  readonly createdAfterMs: number | undefined;
+  readonly createdBeforeMs: number | undefined;
+  /** Of one tenant; 0 means the default. */
+  readonly limit: number;
+  /** Tenants of this search; 0 means the default. */
+  readonly tenants: number;
+  readonly afterTenantId: string;
+};
+
+const FIND_DEFAULT = 10;
+const TENANTS_MAX = 100;
+/** Lists that one search reads at once: more would delay the sends of the same process. */
+const FIND_CONCURRENCY = 4;
+
 /** An outbox document older than this is stuck. */
 const OUTBOX_AGE_MAX_MS = 60_000;
+
+/** A filter that every message passes. */
+const ANY_MESSAGE = {
+  ...{ mode: undefined, statuses: [], sources: [], from: undefined, clientReference: undefined },
+  ...{ campaignId: undefined, beforeId: undefined },
+} as const;
 
 export function createQueries(options: {
   readonly store: MessageStore;
@@ -103,6 +136,23 @@ export function createQueries(options: {
       const beforeId = newId("message", clock.now());
       await options.inflight.waitFor(tenantId, Math.min(createdBeforeMs, idTimeMs(beforeId) + 1));
       return lists.page({ ...filter, beforeId }, size, { allowsShort });
+    },
+    findById: (messageId) => store.find(messageId),
+    async findByNumber({ tenantId, limit, tenants, afterTenantId, ...range }) {
+      const size = limit === 0 ? FIND_DEFAULT : pageLimit(limit, PAGE_MAX);
+      const count = tenants === 0 ? TENANTS_MAX : pageLimit(tenants, TENANTS_MAX);
+      const found =
+        tenantId === undefined ? await lists.tenantsAfter(afterTenantId, count) : [tenantId];
+      const messages: Message[] = [];
+      for (let at = 0; at < found.length; at += FIND_CONCURRENCY) {
+        const some = found.slice(at, at + FIND_CONCURRENCY).map((id) => {
+          const filter = { ...ANY_MESSAGE, ...range, tenantId: id };
+          return lists.page(filter, size, { allowsShort: false });
+        });
+        for (const page of await Promise.all(some)) messages.push(...page.messages);
+      }
+      const isLast = tenantId !== undefined || found.length < count;
+      return { messages, nextTenantId: isLast ? undefined : found.at(-1) };
     },
     charges: (tenantId) => readSnapshot((snapshot) => snapshot.charges(tenantId)),
     async *check(tenantId) {

@@ -2,7 +2,7 @@ import type { Collection, Db, Filter } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
 import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
 import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
-import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
+import { guardMongo, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { ListFilter, ListPage, MessageLists } from "../app/ports.ts";
 import { MESSAGE_MODES } from "../domain/message.ts";
 import { type MessageDocument, SEARCH } from "./documents.ts";
@@ -28,6 +28,23 @@ export function createMessageLists(db: Db): MessageLists {
       } catch (error) {
         throw wrapMongoError(error);
       }
+    },
+    async tenantsAfter(tenantId, limit) {
+      const found: string[] = [];
+      let last = tenantId;
+      while (found.length < limit) {
+        // One seek per tenant: the index begins with the tenant's id.
+        const next = await guardMongo(
+          messages.findOne(
+            { tenant_id: { $gt: last } },
+            { projection: { _id: 0, tenant_id: 1 }, sort: { tenant_id: 1 }, hint: INDEXES.byKind },
+          ),
+        );
+        if (next === null) break;
+        last = next.tenant_id;
+        found.push(last);
+      }
+      return found;
     },
   };
 }

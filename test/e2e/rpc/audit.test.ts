@@ -281,6 +281,10 @@ describe("the audit trail", function () {
         sendAtMs: BigInt(Date.now() + 86_400_000),
       });
     return [
+      lazy("MessagingService/FindMessages", async () => {
+        const call = () => messaging.findMessages({ tenantId, to: "+2348031234567" });
+        return { tenantId, call, before: "", after: "" };
+      }),
       lazy("MessagingService/CancelMessage", async () => {
         const { message } = await schedule(MessageSource.API);
         const call = () => messaging.cancelMessage({ tenantId, messageId: message?.id ?? "" });

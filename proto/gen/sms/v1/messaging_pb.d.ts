@@ -926,6 +926,96 @@ export declare type ListMessagesResponse = Message$1<"sms.v1.ListMessagesRespons
 export declare const ListMessagesResponseSchema: GenMessage<ListMessagesResponse>;
 
 /**
+ * @generated from message sms.v1.FindMessagesRequest
+ */
+export declare type FindMessagesRequest = Message$1<"sms.v1.FindMessagesRequest"> & {
+  /**
+   * @generated from field: string message_id = 1;
+   */
+  messageId: string;
+
+  /**
+   * E.164.
+   *
+   * @generated from field: string to = 2;
+   */
+  to: string;
+
+  /**
+   * Empty means every tenant; it is ignored with message_id.
+   *
+   * @generated from field: string tenant_id = 3;
+   */
+  tenantId: string;
+
+  /**
+   * At or after; 0 means no bound.
+   *
+   * @generated from field: int64 created_after_ms = 4;
+   */
+  createdAfterMs: bigint;
+
+  /**
+   * Before; 0 means no bound.
+   *
+   * @generated from field: int64 created_before_ms = 5;
+   */
+  createdBeforeMs: bigint;
+
+  /**
+   * The most messages of one tenant: 0 means 10, more than 100 means 100; INVALID_ARGUMENT when negative.
+   *
+   * @generated from field: int32 limit = 6;
+   */
+  limit: number;
+
+  /**
+   * How many tenants to search in this call: 0 means 100, more than 100 means 100; INVALID_ARGUMENT when negative.
+   *
+   * @generated from field: int32 tenants = 7;
+   */
+  tenants: number;
+
+  /**
+   * Only tenants with an id above this one: next_tenant_id of the page before; empty for the first page.
+   *
+   * @generated from field: string after_tenant_id = 8;
+   */
+  afterTenantId: string;
+};
+
+/**
+ * Describes the message sms.v1.FindMessagesRequest.
+ * Use `create(FindMessagesRequestSchema)` to create a new message.
+ */
+export declare const FindMessagesRequestSchema: GenMessage<FindMessagesRequest>;
+
+/**
+ * @generated from message sms.v1.FindMessagesResponse
+ */
+export declare type FindMessagesResponse = Message$1<"sms.v1.FindMessagesResponse"> & {
+  /**
+   * Newest first of each tenant, in the order of tenants. A message found by its id has its history.
+   *
+   * @generated from field: repeated sms.v1.Message messages = 1;
+   */
+  messages: Message[];
+
+  /**
+   * The last tenant that was searched, when more follow; else empty. The messages may be none although more follow.
+   *
+   * @generated from field: string next_tenant_id = 2;
+   */
+  nextTenantId: string;
+};
+
+/**
+ * Describes the message sms.v1.FindMessagesResponse.
+ * Use `create(FindMessagesResponseSchema)` to create a new message.
+ */
+export declare const FindMessagesResponseSchema: GenMessage<FindMessagesResponse>;
+
+/**
  * @generated from message sms.v1.CancelMessageRequest
  */
 export declare type CancelMessageRequest = Message$1<"sms.v1.CancelMessageRequest"> & {
@@ -2408,6 +2498,17 @@ export declare const MessagingService: GenService<{
     methodKind: "server_streaming";
     input: typeof CheckMessagesRequestSchema;
     output: typeof CheckMessagesResponseSchema;
+  },
+  /**
+   * For operators: a message by its id, or the newest messages to a number, of every tenant or one. An answered search
+   * leaves an entry in the audit trail. INVALID_ARGUMENT unless exactly one of message_id and to is given.
+   *
+   * @generated from rpc sms.v1.MessagingService.FindMessages
+   */
+  findMessages: {
+    methodKind: "unary";
+    input: typeof FindMessagesRequestSchema;
+    output: typeof FindMessagesResponseSchema;
   },
   /**
    * Waiting messages per connector, for autoscaling and operators.
