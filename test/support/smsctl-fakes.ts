@@ -8,14 +8,17 @@ import { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
+import type { Json } from "../../services/shared/cli/cell.ts";
+import type { ParsedCommand } from "../../services/shared/cli/definition.ts";
+import { EXIT_CODES } from "../../services/shared/cli/exit-codes.ts";
+import { createOptions } from "../../services/shared/cli/options.ts";
+import type { Output } from "../../services/shared/cli/output.ts";
+import { runProgram } from "../../services/shared/cli/program.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { toAppError, toConnectError } from "../../services/shared/rpc/error-status.ts";
 import type { Clients } from "../../services/smsctl/calls/clients.ts";
 import type { CheckRun } from "../../services/smsctl/check/report.ts";
-import { parseArguments } from "../../services/smsctl/cli/arguments.ts";
-import type { Command } from "../../services/smsctl/cli/command.ts";
-import { createOptions } from "../../services/smsctl/cli/options.ts";
-import type { Json } from "../../services/smsctl/cli/to-json.ts";
+import { smsctlProgram } from "../../services/smsctl/cli/tree.ts";
 
 /** The responses of the services. */
 export type Fakes = {
@@ -80,32 +83,46 @@ export function checkOf(fakes: Fakes): CheckRun {
   return { clients: clientsOf(fakes), tenantId: "", note: () => undefined, signal };
 }
 
-/** Runs a command line; returns its exit code and result, or throws its error. */
-export async function run(
-  command: Command | undefined,
-  words: string[],
-  fakes: Fakes,
-  isJson = true,
-) {
+/** Runs a command line with the real parser; returns its exit code and result, or throws its error. */
+export async function run(words: readonly string[], fakes: Fakes, isJson = true) {
   const results: Json[] = [];
   const notes: string[] = [];
-  const code = await command?.run({
-    clients: clientsOf(fakes),
-    options: createOptions(parseArguments(words)),
-    output: {
-      isJson,
-      result: (value) => results.push(value),
-      note: (line) => notes.push(line),
-      more: (line) => notes.push(line),
-      failed: (error) => {
-        notes.push(error.message);
-        return 1;
-      },
-      clear: () => undefined,
+  const output: Output = {
+    isForPeople: !isJson,
+    result: async (value) => void results.push(value),
+    list: async (rows, { tableRows = rows }) => void results.push([...(isJson ? rows : tableRows)]),
+    note: (line) => notes.push(line),
+    more: (line) => notes.push(line),
+    failed(error) {
+      notes.push(error.message);
+      return EXIT_CODES[error.code];
     },
-    signal: new AbortController().signal,
-  });
+    clear: () => undefined,
+  };
+  const clients = clientsOf(fakes);
+  const { signal } = new AbortController();
+  let code: number | undefined;
+  await runProgram(
+    smsctlProgram(),
+    words,
+    async (command, parsed) => {
+      const act = await command.load();
+      code = await act({ clients, options: createOptions(parsed), output, signal });
+    },
+    { write: () => undefined },
+  );
   return { code, result: results[0] as Record<string, Json>, results, notes };
+}
+
+/** Parses a command line with the real parser, without running it. */
+export async function parse(...words: string[]): Promise<ParsedCommand> {
+  let found: ParsedCommand | undefined;
+  const keep = async (_command: unknown, parsed: ParsedCommand) => {
+    found = parsed;
+  };
+  await runProgram(smsctlProgram(), words, keep, { write: () => undefined });
+  if (found === undefined) throw new Error("no command was run");
+  return found;
 }
 
 /** Returns the thrown error; throws when there is none. */

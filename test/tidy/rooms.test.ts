@@ -32,11 +32,11 @@ const PLACES: readonly { readonly pattern: RegExp; readonly rank?: number }[] = 
     rank: 4,
   },
   { pattern: /^services\/(?!shared\/|smsctl\/)[\w-]+\/create-[\w-]+\.ts$/, rank: 3 },
-  { pattern: /^services\/shared\/(core|flow|io|rpc|routes|smpp|vendor)\/[\w.-]+\.ts$/ },
+  { pattern: /^services\/shared\/(core|flow|io|rpc|cli|routes|smpp|vendor)\/[\w.-]+\.ts$/ },
   { pattern: /^services\/shared\/(caller-methods|process|service-addresses)\.ts$/ },
   { pattern: /^services\/(main|migrate)\.ts$|^services\/strip-types-cache\.mjs$/ },
   { pattern: /^services\/smsctl\/(main\.ts|smsctl\.mjs)$/ },
-  { pattern: /^services\/smsctl\/(calls|check|cli|commands)\/[\w-]+\.ts$/ },
+  { pattern: /^services\/smsctl\/(actions|calls|check|cli|commands)\/[\w-]+\.ts$/ },
   { pattern: /^gateway\/(app|config|start)\.ts$/ },
   {
     pattern: /^gateway\/(http|json|load-shedding|auth|rate-limit|idempotency|console)\/[\w-]+\.ts$/,

@@ -1,5 +1,5 @@
 import { hostname, userInfo } from "node:os";
-import type { Options } from "../cli/options.ts";
+import type { Options } from "../../shared/cli/options.ts";
 
 /**
  * The user and host of this command, for the audit trail. `--actor` names the person where all share

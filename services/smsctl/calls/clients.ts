@@ -1,5 +1,3 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
 import { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
@@ -17,16 +15,8 @@ import { rpcTlsFilesOf } from "../../shared/io/tls-files.ts";
 import { restrictMethods } from "../../shared/rpc/restrict-methods.ts";
 import { createGrpcJsTransport, type RpcTransport } from "../../shared/rpc/transport.ts";
 import { SERVICE_ADDRESSES } from "../../shared/service-addresses.ts";
+import { type ServiceAddresses, serviceAddresses, whyUnreachable } from "./addresses.ts";
 import { withErrorSource } from "./transport-errors.ts";
-
-/** The part of `.local/stack.json` that the command line needs. */
-type StackFile = {
-  readonly ops?: Record<string, string>;
-  /** Comma-separated addresses by service name. */
-  readonly grpc?: Record<string, string>;
-  readonly operator_token?: string;
-  readonly grpc_token?: string;
-};
 
 /** Clients of every service, connected when first used. */
 export type Clients = {
@@ -41,9 +31,9 @@ export type Clients = {
   close(): void;
 };
 
-/** Reads addresses and token from the environment or from `.local/stack.json`, never some from each. */
-export function openClients(env: NodeJS.ProcessEnv): Clients {
-  const addresses = readAddresses(env);
+/** Clients at the addresses of one source: addresses.ts. Reads them at the first call. */
+export function openClients(env: NodeJS.ProcessEnv, contextName: string | undefined): Clients {
+  let read: ServiceAddresses | undefined;
   const transports: RpcTransport[] = [];
 
   function client<S extends DescService>(service: S): Client<S> {
@@ -58,20 +48,22 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
 
   function connect<S extends DescService>(service: S): Client<S> {
     const { name = "", setting = "" } = SERVICE_ADDRESSES[service.typeName] ?? {};
+    read ??= serviceAddresses(env, contextName);
+    const addresses = read;
     const address = addresses.grpc[name];
     if (address === undefined || addresses.token === undefined) {
-      throw new AppError(
-        "service_unavailable",
-        `Where is the ${name} service? Set ${setting} and RPC_TOKEN, or run make up.`,
-      );
+      throw new AppError("service_unavailable", whereIs(name, setting, addresses));
     }
     const transport = createGrpcJsTransport({
       target: list(text()).read(address),
       token: addresses.token,
-      tls: rpcTlsFilesOf(env),
+      tls: rpcTlsFilesOf(addresses.settings),
     });
     transports.push(transport);
-    const named = withErrorSource(transport, `the ${name} service at ${address}`);
+    const named = withErrorSource(transport, {
+      place: `${name} at ${address}`,
+      whyUnreachable: () => whyUnreachable(addresses, name),
+    });
     const methods = methodsOf([OPERATOR], service.typeName);
     return createClient(service, restrictMethods(named, service, OPERATOR, methods));
   }
@@ -92,16 +84,17 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
 }
 
 /**
- * The URL of a carrier's ops port (`given`, else `CARRIER_OPS`, else the development stack's) and its
- * token. The stack's token is sent only to the stack's own port.
+ * The URL of a carrier's ops port (`given`, else that of the source) and its token. The token of a source is sent only
+ * to its own port, unless the source is the environment.
  */
 export function carrierOps(
   env: NodeJS.ProcessEnv,
+  contextName: string | undefined,
   given: string | undefined,
 ): { readonly url: string; readonly token: string } {
-  const { ops, token: stackToken } = readAddresses(env);
-  const url = given ?? ops;
-  const token = url === ops ? stackToken : env.RPC_TOKEN || undefined;
+  const addresses = serviceAddresses(env, contextName);
+  const url = given ?? addresses.ops;
+  const token = url === addresses.ops ? addresses.token : env.RPC_TOKEN || undefined;
   if (url !== undefined && !isWebAddress(url)) {
     throw new AppError(
       "validation_error",
@@ -113,45 +106,9 @@ export function carrierOps(
   throw new AppError("service_unavailable", question);
 }
 
-/** The services' addresses and their token. */
-type ServiceAddresses = {
-  /** Comma-separated addresses by service name. */
-  readonly grpc: Readonly<Record<string, string>>;
-  readonly ops: string | undefined;
-  readonly token: string | undefined;
-};
-
-/**
- * Uses a single source: if the file filled gaps of the environment, a misspelt setting would send the
- * command and the token to the development stack.
- */
-function readAddresses(env: NodeJS.ProcessEnv): ServiceAddresses {
-  const of = (name: string): string | undefined => env[name] || undefined;
-  const services = Object.values(SERVICE_ADDRESSES);
-  const names = [...services.map(({ setting }) => setting), "RPC_TOKEN", "CARRIER_OPS"];
-  if (!names.some((name) => of(name) !== undefined)) {
-    const { grpc = {}, ops, operator_token, grpc_token } = readStackFile();
-    return { grpc, ops: ops?.carrier, token: operator_token ?? grpc_token };
-  }
-  const addresses = services.flatMap(({ name, setting }) => {
-    const address = of(setting);
-    return address === undefined ? [] : [[name, address] as const];
-  });
-  return { grpc: Object.fromEntries(addresses), ops: of("CARRIER_OPS"), token: of("RPC_TOKEN") };
-}
-
-/** The folder of the development stack: `STACK_DIR`, else `.local` of this checkout. */
-export function stackFolder(): string {
-  return process.env.STACK_DIR || join(import.meta.dirname, "../../../.local");
-}
-
-function readStackFile(): StackFile {
-  const file = join(stackFolder(), "stack.json");
-  if (!existsSync(file)) return {};
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as StackFile;
-  } catch (error) {
-    const { message } = error as Error;
-    throw new AppError("validation_error", `${file} cannot be read: ${message}`);
-  }
+function whereIs(name: string, setting: string, { source }: ServiceAddresses): string {
+  if (source.kind === "stack")
+    return "The stack is down: make up. (Or name other services: smsctl context set.)";
+  const where = source.kind === "context" ? `The context ${source.name}` : "The environment";
+  return `${where} does not name ${name}: set ${setting} and RPC_TOKEN.`;
 }

@@ -1,5 +1,5 @@
+import type { Options } from "../../shared/cli/options.ts";
 import { AppError } from "../../shared/core/errors.ts";
-import type { Options } from "../cli/options.ts";
 
 /** The largest page of most services. */
 const PAGE_MAX = 1000;

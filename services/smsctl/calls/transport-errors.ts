@@ -3,22 +3,30 @@ import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { AppError, type ErrorCode } from "../../shared/core/errors.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 
-/** Wraps a transport; `place` is, for example, "the wallet service at 10.0.0.7:9090". */
-export function withErrorSource(transport: Transport, place: string): Transport {
+/** The other side of a transport. */
+export type ErrorSource = {
+  /** For example "wallet at 10.0.0.7:9090". */
+  readonly place: string;
+  /** What is known about a service that cannot be reached, with what to do. */
+  readonly whyUnreachable: () => string | undefined;
+};
+
+/** Wraps a transport. */
+export function withErrorSource(transport: Transport, source: ErrorSource): Transport {
   return {
-    unary: (...call) => transport.unary(...call).catch((thrown) => rethrow(thrown, place)),
+    unary: (...call) => transport.unary(...call).catch((thrown) => rethrow(thrown, source)),
     async stream(...call) {
-      const answer = await transport.stream(...call).catch((thrown) => rethrow(thrown, place));
-      return { ...answer, message: named(answer.message, place) };
+      const answer = await transport.stream(...call).catch((thrown) => rethrow(thrown, source));
+      return { ...answer, message: named(answer.message, source) };
     },
   };
 }
 
-async function* named<T>(messages: AsyncIterable<T>, place: string): AsyncGenerator<T> {
+async function* named<T>(messages: AsyncIterable<T>, source: ErrorSource): AsyncGenerator<T> {
   try {
     yield* messages;
   } catch (thrown) {
-    rethrow(thrown, place);
+    rethrow(thrown, source);
   }
 }
 
@@ -29,17 +37,18 @@ const REFUSALS = new Map<Code, ErrorCode>([
 ]);
 
 /** Keeps a service's own error text; replaces the generic text of transport errors with gRPC's. */
-function rethrow(thrown: unknown, place: string): never {
+function rethrow(thrown: unknown, { place, whyUnreachable }: ErrorSource): never {
   if (!(thrown instanceof ConnectError) || thrown.code === Code.Canceled) throw thrown;
   const { rawMessage } = thrown;
   const error = toAppError(thrown);
   if (error.message === rawMessage) throw thrown;
   const refusal = REFUSALS.get(thrown.code);
-  const text =
-    refusal === undefined
-      ? `No answer from ${place}: ${causeIn(rawMessage)}`
-      : `Refused by ${place}: ${rawMessage}`;
-  throw new AppError(refusal ?? error.code, text, { cause: thrown });
+  if (refusal !== undefined) {
+    throw new AppError(refusal, `Refused by ${place}: ${rawMessage}`, { cause: thrown });
+  }
+  const hint = thrown.code === Code.Unavailable ? whyUnreachable() : undefined;
+  const text = hint ?? `Cannot reach ${place}: ${causeIn(rawMessage)}`;
+  throw new AppError(error.code, text, { cause: thrown });
 }
 
 /** Extracts the network error from grpc-js's text about its internals. */

@@ -1,6 +1,11 @@
+import type {
+  CommandDefinition,
+  GroupDefinition,
+  RunCommand,
+} from "../../shared/cli/definition.ts";
+import type { Options } from "../../shared/cli/options.ts";
+import type { Output } from "../../shared/cli/output.ts";
 import type { Clients } from "../calls/clients.ts";
-import type { Options } from "./options.ts";
-import type { Output } from "./output.ts";
 
 /** The arguments of a command. */
 export type CommandContext = {
@@ -11,22 +16,7 @@ export type CommandContext = {
   readonly signal: AbortSignal;
 };
 
-/** One command. `run` returns the exit code, 0 when undefined. */
-export type Command = {
-  readonly usage: string;
-  /**
-   * The command cleans up and ends when its signal is aborted. Without it the process exits at once on
-   * Ctrl-C: there is nothing to clean up, and a pending call may never return.
-   */
-  readonly endsItself?: true;
-  readonly run: (context: CommandContext) => Promise<number | undefined>;
-};
-
-/** Commands of one noun, by verb. */
-export type Commands = Readonly<Record<string, Command>>;
-
-/** The most words a usage line allows: those before its first option or remark; "…" means any number. */
-export function wordsMax(usage: string): number {
-  const words = usage.split(/ (?=--|\[--|\||\()/, 1)[0] ?? "";
-  return words.includes("…") ? Number.POSITIVE_INFINITY : words.split(" ").length;
-}
+/** A command of smsctl, commands of one noun, and the code of a command. */
+export type Command = CommandDefinition<CommandContext>;
+export type Group = GroupDefinition<CommandContext>;
+export type Run = RunCommand<CommandContext>;

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { link, open, rename, rm } from "node:fs/promises";
 import { ulid } from "ulid";
 import { type Entry, EntryKind } from "../../../proto/gen/sms/v1/wallet_pb.js";
+import { csvLines } from "../../shared/cli/csv.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { formatAmount } from "../../shared/core/money.ts";
 import type { Clients } from "../calls/clients.ts";
@@ -35,7 +36,7 @@ export async function exportStatement(
 ): Promise<number> {
   const sink = file === "-" ? standardOutput(signal) : await createFile(file);
   try {
-    await sink.write(lineOf(COLUMNS));
+    await sink.write(csvLines([COLUMNS]));
     let cursor = "";
     let count = 0;
     do {
@@ -43,7 +44,7 @@ export async function exportStatement(
         { ...wanted, limit: 1000, cursor },
         { signal },
       );
-      await sink.write(page.entries.map((entry) => lineOf(cellsOf(entry))).join(""));
+      await sink.write(csvLines(page.entries.map(cellsOf)));
       count += page.entries.length;
       cursor = page.nextCursor;
     } while (cursor !== "");
@@ -123,15 +124,4 @@ async function giveName(part: string, file: string): Promise<void> {
     return;
   }
   await rm(part);
-}
-
-function lineOf(cells: readonly string[]): string {
-  return `${cells.map(quote).join(",")}\r\n`;
-}
-
-/** Quotes a cell where CSV requires it, and defuses a leading `=`, `+`, `-` or `@`, except in amounts. */
-function quote(cell: string): string {
-  const isFormula = /^[=+@\t\r-]/.test(cell) && !/^-\d+(\.\d+)?$/.test(cell);
-  const text = isFormula ? `'${cell}` : cell;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

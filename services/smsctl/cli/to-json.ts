@@ -3,10 +3,8 @@
  * RFC 3339 strings, enumerations as lower-case words.
  */
 import type { DescField, DescMessage, MessageShape } from "@bufbuild/protobuf";
+import type { Json } from "../../shared/cli/cell.ts";
 import { formatAmount } from "../../shared/core/money.ts";
-
-/** A JSON value. */
-export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 const AMOUNTS = new Set([
   "amount",

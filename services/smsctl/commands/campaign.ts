@@ -1,111 +1,61 @@
-import {
-  CampaignRecipientSchema,
-  CampaignSchema,
-  CampaignStatus,
-  RecipientStatus,
-} from "../../../proto/gen/sms/v1/campaign_pb.js";
-import { AppError } from "../../shared/core/errors.ts";
-import { cursorAfter, readUpToLimit } from "../calls/pages.ts";
-import { tenantId } from "../calls/tenants.ts";
-import type { Command, CommandContext, Commands } from "../cli/command.ts";
-import { readEnumWord } from "../cli/enum-word.ts";
-import { toJson } from "../cli/to-json.ts";
+import type { Command, Group } from "../cli/command.ts";
+import { PAGE, RANGE, statusOption, TENANT } from "../cli/common-options.ts";
 
-/** The largest page of campaigns. */
-const CAMPAIGNS_MAX = 100;
-/** A pause or a cancel waits for the chunk that is being accepted. */
-const CHANGE = { timeoutMs: 60_000 } as const;
+const actions = () => import("../actions/campaign.ts");
 
-/** `smsctl campaign …` */
-export const CAMPAIGN_COMMANDS: Commands = {
-  list: {
-    usage: "campaign list --tenant T [--status S,… --limit N --cursor C]",
-    async run(context) {
-      const { clients, options, output } = context;
-      const wanted = {
-        tenantId: await tenantId(context),
-        statuses: options
-          .list("status")
-          .map((text) => readEnumWord(CampaignStatus, text, "status")),
-      };
-      const { items, nextCursor } = await readUpToLimit(
-        options,
-        50,
-        async ({ limit, cursor }) => {
-          const asked = { ...wanted, limit, beforeId: cursor };
-          const { campaigns, hasMore } = await clients.campaigns.listCampaigns(asked);
-          return { items: campaigns, nextCursor: cursorAfter(campaigns, hasMore) };
-        },
-        CAMPAIGNS_MAX,
-      );
-      output.result(
-        items.map((campaign) => {
-          const { progress, content, ...shown } = toJson(CampaignSchema, campaign);
-          return { ...shown, ...Object(content), ...Object(progress) };
-        }),
-      );
-      if (nextCursor !== "") output.more(`older ones: --cursor ${nextCursor}`);
-      return 0;
+export const CAMPAIGN_GROUP: Group = {
+  name: "campaign",
+  about: "Campaigns: follow and stop them. Customers create and start them.",
+  commands: [
+    {
+      name: "list",
+      about: "List the campaigns of a tenant, newest first.",
+      examples: ["campaign list --tenant Acme --status running,paused"],
+      options: [
+        TENANT,
+        statusOption(
+          ...["draft", "scheduled", "running", "paused", "completed", "cancelled", "failed"],
+        ),
+        ...RANGE,
+        ...PAGE,
+      ],
+      isList: true,
+      load: async () => (await actions()).list,
     },
-  },
-  show: {
-    usage: "campaign show CAMPAIGN_ID --tenant T",
-    async run(context) {
-      const { campaign } = await context.clients.campaigns.getCampaign(await place(context));
-      if (campaign !== undefined) context.output.result(toJson(CampaignSchema, campaign));
-      return 0;
+    {
+      name: "show",
+      about: "Show a campaign with its counts.",
+      examples: ["campaign show cmp_01M7… --tenant Acme"],
+      args: "<campaign-id>",
+      options: [TENANT],
+      load: async () => (await actions()).show,
     },
-  },
-  recipients: {
-    usage: "campaign recipients CAMPAIGN_ID --tenant T [--status S,… --limit N --cursor C]",
-    async run(context) {
-      const { clients, options, output } = context;
-      const wanted = {
-        ...(await place(context)),
-        statuses: options
-          .list("status")
-          .map((text) => readEnumWord(RecipientStatus, text, "status")),
-      };
-      const { items, nextCursor } = await readUpToLimit(options, 50, async ({ limit, cursor }) => {
-        const after = cursor === "" ? {} : { afterIndex: readPlace(cursor) };
-        const asked = { ...wanted, ...after, limit };
-        const { recipients, hasMore } = await clients.campaigns.listRecipients(asked);
-        return { items: recipients, nextCursor: hasMore ? `${recipients.at(-1)?.index}` : "" };
-      });
-      output.result(items.map((row) => toJson(CampaignRecipientSchema, row)));
-      if (nextCursor !== "") output.more(`more: --cursor ${nextCursor}`);
-      return 0;
+    {
+      name: "recipients",
+      about: "List the rows of a campaign with their messages and errors.",
+      examples: ["campaign recipients cmp_01M7… --tenant Acme --status rejected,failed"],
+      args: "<campaign-id>",
+      options: [
+        TENANT,
+        { flags: "--status <status,…>", about: "Only these, such as failed." },
+        ...PAGE,
+      ],
+      isList: true,
+      load: async () => (await actions()).recipients,
     },
-  },
-  pause: change("pause", "pauseCampaign"),
-  resume: change("resume", "resumeCampaign"),
-  cancel: change("cancel", "cancelOpenCampaign"),
+    change("pause", "Pause a campaign and take back its queued messages."),
+    change("resume", "Continue a paused campaign."),
+    change("cancel", "End a campaign for good."),
+  ],
 };
 
-function change(
-  verb: string,
-  method: "pauseCampaign" | "resumeCampaign" | "cancelOpenCampaign",
-): Command {
+function change(name: "pause" | "resume" | "cancel", about: string): Command {
   return {
-    usage: `campaign ${verb} CAMPAIGN_ID --tenant T`,
-    async run(context) {
-      const asked = await place(context);
-      const { campaign } = await context.clients.campaigns[method](asked, CHANGE);
-      if (campaign !== undefined) context.output.result(toJson(CampaignSchema, campaign));
-      return 0;
-    },
+    name,
+    about,
+    examples: [`campaign ${name} cmp_01M7… --tenant Acme`],
+    args: "<campaign-id>",
+    options: [TENANT],
+    load: async () => (await actions())[name],
   };
-}
-
-async function place(context: CommandContext): Promise<{ tenantId: string; campaignId: string }> {
-  return {
-    tenantId: await tenantId(context),
-    campaignId: context.options.word(2, "The campaign's id"),
-  };
-}
-
-function readPlace(cursor: string): number {
-  const place = /^\d{1,9}$/.test(cursor) ? Number(cursor) : undefined;
-  if (place !== undefined) return place;
-  throw new AppError("validation_error", `--cursor ${cursor} is not the place of a row.`);
 }

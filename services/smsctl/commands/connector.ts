@@ -1,285 +1,128 @@
-import {
-  type BindHealth,
-  BindHealthSchema,
-  type Connector,
-  ConnectorSchema,
-  ConnectorState,
-  ConnectorType,
-  type DeliveryHealth,
-  DeliveryHealthSchema,
-} from "../../../proto/gen/sms/v1/routing_pb.js";
-import { AppError } from "../../shared/core/errors.ts";
-import { pause } from "../../shared/flow/backoff.ts";
-import { toAppError } from "../../shared/rpc/error-status.ts";
-import { carrierOps } from "../calls/clients.ts";
-import { TRANSIENT_ERRORS } from "../calls/retryable-errors.ts";
-import type { Command, CommandContext, Commands } from "../cli/command.ts";
-import { type Json, toJson } from "../cli/to-json.ts";
-import {
-  fieldPaths,
-  HTTP_OPTIONS,
-  httpSettings,
-  SMPP_OPTIONS,
-  smppSettings,
-} from "./connector-settings.ts";
+import type { OptionDefinition } from "../../shared/cli/definition.ts";
+import type { Command, Group } from "../cli/command.ts";
 
-/** Carriers report every second; the margin allows for clock skew. */
-const REPORT_OLD_MS = 10_000;
+const actions = () => import("../actions/connector.ts");
 
-/** The most receipts in one response of a carrier. */
-const UNMATCHED_MAX = 1000;
+const RATE = { flags: "--rate <count>", about: "Submits per second; 0 for no limit." };
 
-const TYPES = { smpp: ConnectorType.SMPP, http: ConnectorType.HTTP };
+/** The options of SMPP settings. */
+const SMPP: readonly OptionDefinition[] = [
+  { flags: "--host <host>", about: "SMPP: the carrier's host." },
+  { flags: "--port <port>", about: "SMPP: its port." },
+  { flags: "--system-id <id>", about: "SMPP: our name there." },
+  { flags: "--password <password>", about: "SMPP: visible in the process list." },
+  { flags: "--password-file <file>", about: "SMPP: a file with it; - is standard input." },
+  { flags: "--system-type <type>", about: "SMPP: as the carrier asks." },
+  { flags: "--binds <count>", about: "SMPP: the number of sessions." },
+  { flags: "--bind-mode <mode>", about: "SMPP: transceiver or transmitter." },
+  { flags: "--window <count>", about: "SMPP: unanswered submits of a session." },
+  { flags: "--tls [true|false]", about: "SMPP: over TLS." },
+  { flags: "--tls-ca <file>", about: "SMPP: the certificates to trust; - is standard input." },
+  { flags: "--tls-server-name <name>", about: "SMPP: the name in the carrier's certificate." },
+  { flags: "--charset <charset>", about: "SMPP: gsm7, latin1, ascii or ucs2." },
+  { flags: "--long-message <form>", about: "SMPP: udh8, udh16, sar or payload." },
+  { flags: "--receipt-id <form>", about: "SMPP: as_is, hex_to_decimal or decimal_to_hex." },
+  { flags: "--single-receipt <true|false>", about: "SMPP: one receipt for all parts." },
+  { flags: "--optional-parameters <when>", about: "SMPP: auto, always or never." },
+  { flags: "--enquire-link-ms <ms>", about: "SMPP: the interval of keep-alives." },
+  { flags: "--response-timeout-ms <ms>", about: "SMPP: the wait for a response." },
+  { flags: "--source-ton <number>", about: "SMPP: a number, or default." },
+  { flags: "--source-npi <number>", about: "SMPP: a number, or default." },
+  { flags: "--destination-ton <number>", about: "SMPP: a number, or default." },
+  { flags: "--destination-npi <number>", about: "SMPP: a number, or default." },
+  { flags: "--error-codes <theirs=ours,…>", about: "SMPP: codes in receipts, or none." },
+  { flags: "--throttle-scopes <status=scope,…>", about: "SMPP: bind or number, or none." },
+];
 
-/** `smsctl connector …` */
-export const CONNECTOR_COMMANDS: Commands = {
-  add: {
-    usage: `connector add C | --name C [--type smpp|http --rate R] ${SMPP_OPTIONS} | ${HTTP_OPTIONS}`,
-    async run(context) {
-      const { clients, options } = context;
-      const type = readType(options.optional("type") ?? "smpp");
-      const smpp = smppSettings(options);
-      const http = httpSettings(options);
-      rejectOtherType(type, type === "smpp" ? http : smpp);
-      rejectEmptyPointers(http);
-      const { connector } = await clients.routing.createConnector({
-        connector: {
-          id: options.optionOrWord("name", "The connector's name"),
-          type: TYPES[type],
-          state: ConnectorState.ACTIVE,
-          ratePerSecond: options.whole("rate") ?? 0,
-          ...(type === "smpp" ? { smpp } : { http }),
-        },
-      });
-      return show(context, connector);
+/** The options of HTTP settings. */
+const HTTP: readonly OptionDefinition[] = [
+  { flags: "--url <url>", about: "HTTP: where messages are sent to." },
+  { flags: "--method <method>", about: "HTTP: POST by default." },
+  { flags: "--body-template <text>", about: "HTTP: with {{to}}, {{from}}, {{body}} and so on." },
+  { flags: "--content-type <type>", about: "HTTP: of the body." },
+  { flags: "--headers-file <file>", about: "HTTP: all headers, a Name: value on each line." },
+  { flags: "--id-pointer <pointer>", about: "HTTP: where the response has the id." },
+  { flags: "--timeout-ms <ms>", about: "HTTP: the wait for a response." },
+  { flags: "--concurrency <count>", about: "HTTP: requests at once." },
+  { flags: "--receipt-secret <secret>", about: "HTTP: visible in the process list." },
+  { flags: "--receipt-secret-file <file>", about: "HTTP: a file with it; - is standard input." },
+  { flags: "--receipt-status-pointer <pointer>", about: "HTTP: where a receipt has its status." },
+  { flags: "--receipt-statuses <theirs=ours,…>", about: "HTTP: all statuses of receipts." },
+  { flags: "--http-throttle-scopes <status=scope,…>", about: "HTTP: bind or number, or none." },
+];
+
+export const CONNECTOR_GROUP: Group = {
+  name: "connector",
+  about: "Links to carriers: settings, health and queues.",
+  commands: [
+    {
+      name: "list",
+      about: "List all connectors with the state of their links.",
+      examples: ["connector list --watch"],
+      isList: true,
+      load: async () => (await actions()).list,
     },
-  },
-  health: {
-    usage: "connector health [--connector C]",
-    run: showDeliveries,
-  },
-  list: {
-    usage: "connector list [--watch]",
-    run: list,
-  },
-  update: {
-    usage: `connector update C [--rate R] [${SMPP_OPTIONS} ${HTTP_OPTIONS}]`,
-    async run(context) {
-      const { clients, options } = context;
-      const id = options.word(2, "The connector's name");
-      const rate = options.whole("rate");
-      const smpp = smppSettings(options);
-      const http = httpSettings(options);
-      // Send only the given fields, so that two operators do not undo each other's changes.
-      const { connector } = await clients.routing.updateConnector({
-        id,
-        connector: { id, ratePerSecond: rate ?? 0, smpp, http },
-        fields: [
-          ...(rate === undefined ? [] : ["rate_per_second"]),
-          ...fieldPaths("smpp", smpp),
-          ...fieldPaths("http", http),
-        ],
-      });
-      return show(context, connector);
+    {
+      name: "health",
+      about: "Show the delivery rate of each connector and country beside its baseline.",
+      examples: ["connector health --connector smsc"],
+      options: [{ flags: "--connector <connector>", about: "Only this one." }],
+      isList: true,
+      load: async () => (await actions()).health,
     },
-  },
-  pause: setState("pause", ConnectorState.PAUSED),
-  resume: setState("resume", ConnectorState.ACTIVE),
-  drain: setState("drain", ConnectorState.DRAINING),
-  queues: {
-    usage: "connector queues",
-    async run({ clients, output }) {
-      const { queues } = await clients.messaging.getQueueStats({});
-      output.result(
-        queues.map(({ connectorId, waiting, sending, oldestWaitingMs }) => ({
-          // Messages whose routes are all disabled have no connector.
-          connector: connectorId === "" ? null : connectorId,
-          waiting: Number(waiting),
-          sending: Number(sending),
-          oldest_waiting_seconds: Math.round(Number(oldestWaitingMs) / 1000),
-        })),
-      );
-      return 0;
+    {
+      name: "queues",
+      about: "Show how many messages wait at each connector, and how long.",
+      examples: ["connector queues --watch"],
+      isList: true,
+      load: async () => (await actions()).queues,
     },
-  },
-  unmatched: {
-    usage: "connector unmatched [--ops URL]",
-    run: listUnmatched,
-  },
-  remove: {
-    usage: "connector remove C",
-    async run({ clients, options, output }) {
-      const id = options.word(2, "The connector's name");
-      await clients.routing.removeConnector({ id });
-      output.result({ id, removed: true });
-      return 0;
+    {
+      name: "unmatched",
+      about: "List the receipts of the last three days that match no message.",
+      examples: ["connector unmatched"],
+      options: [{ flags: "--ops <url>", about: "The carrier's ops port; CARRIER_OPS by default." }],
+      isList: true,
+      load: async () => (await actions()).unmatched,
     },
-  },
+    {
+      name: "add",
+      about: "Add a connector.",
+      examples: [
+        "connector add mtn --host smpp.example.net --port 2775 --system-id acme --password-file -",
+        'connector add web --type http --url https://sms.example.net/send --body-template \'{"to":"{{to}}"}\' --id-pointer /id',
+      ],
+      args: "[connector]",
+      options: [
+        { flags: "--name <connector>", about: "The name, if not given as a word." },
+        { flags: "--type <smpp|http>", about: "The protocol; smpp by default." },
+        RATE,
+        ...SMPP,
+        ...HTTP,
+      ],
+      load: async () => (await actions()).add,
+    },
+    {
+      name: "update",
+      about: "Change the named settings of a connector.",
+      examples: ["connector update mtn --rate 100", "connector update mtn --password-file -"],
+      args: "<connector>",
+      options: [RATE, ...SMPP, ...HTTP],
+      load: async () => (await actions()).update,
+    },
+    change("pause", "Stop submits; messages wait."),
+    change("resume", "Submit again."),
+    change("drain", "Take no new messages; waiting ones move to other routes."),
+    change("remove", "Remove a connector without routes."),
+  ],
 };
 
-/** The unmatched receipts of the last three days, from a carrier's ops port. */
-async function listUnmatched({ options, output }: CommandContext): Promise<number> {
-  const { url, token } = carrierOps(process.env, options.optional("ops"));
-  const found = await fetchUnmatched(new URL("/unmatched-receipts", url), token);
-  output.result(found);
-  if (Array.isArray(found) && found.length >= UNMATCHED_MAX) {
-    output.more(`these are the newest ${UNMATCHED_MAX}; there may be more`);
-  }
-  return 0;
-}
-
-async function fetchUnmatched(url: URL, token: string): Promise<Json> {
-  try {
-    const answer = await fetch(url, {
-      headers: { authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout(10_000),
-    });
-    if (!answer.ok) throw new Error(`it answered ${answer.status}`);
-    return (await answer.json()) as Json;
-  } catch (error) {
-    // The text of fetch's own error is always "fetch failed".
-    const { message, cause } = error as Error;
-    const why = cause instanceof Error ? cause.message : message;
-    const text = `No answer from the carrier at ${url.origin}: ${why}`;
-    throw new AppError("service_unavailable", text, { cause: error });
-  }
-}
-
-/** `--watch` survives an outage of routing: operators watch during outages. */
-async function list(context: CommandContext): Promise<number> {
-  const { options, output } = context;
-  if (!options.isSet("watch")) {
-    await showAll(context);
-    return 0;
-  }
-  for (;;) {
-    output.clear();
-    await showAll(context).catch((thrown: unknown) => {
-      const error = toAppError(thrown);
-      if (!TRANSIENT_ERRORS.has(error.code)) throw thrown;
-      output.failed(error);
-    });
-    await pause(1000);
-  }
-}
-
-async function showAll({ clients, output }: CommandContext): Promise<void> {
-  const { connectors, health } = await clients.routing.listConnectors({});
-  const nowMs = Date.now();
-  output.result(
-    output.isJson
-      ? connectors.map((connector) => withHealth(connector, health))
-      : connectors.flatMap((connector) => overview(connector, health, nowMs)),
-  );
-}
-
-/** One row per bind with the current state of its link. */
-function overview(connector: Connector, health: readonly BindHealth[], nowMs: number): Json[] {
-  const { id, state, rate_per_second: rate } = toJson(ConnectorSchema, connector);
-  const binds = health.filter(({ connectorId }) => connectorId === connector.id);
-  const trouble = connector.secretsUnreadable ? "its secrets cannot be opened" : "";
-  if (binds.length === 0) {
-    return [{ connector: id ?? "", state: state ?? "", link: "no carrier", error: trouble }];
-  }
-  return binds.map((bind) => ({
-    connector: id ?? "",
-    state: state ?? "",
-    bind: bind.bind,
-    link: linkText(bind, nowMs),
-    window: `${bind.windowUsed}/${bind.window}`,
-    "per s": bind.submitsPerSecond.toFixed(1),
-    limit: rate === 0 ? "none" : String(rate),
-    throttle: bind.adaptiveRate === undefined ? "none" : bind.adaptiveRate.toFixed(0),
-    submitted: Number(bind.submitted),
-    throttled: Number(bind.throttled),
-    unknown: Number(bind.unknown),
-    "answer p99 ms": Math.round(bind.answerMsP99),
-    receipts: Number(bind.receipts),
-    "receipt p50 s": Number(bind.receiptSecondsP50.toFixed(1)),
-    error: trouble || bind.lastError,
-  }));
-}
-
-/** Reports outlive their carrier by up to two minutes, so show the age of an old one. */
-function linkText({ link, reportedAtMs }: BindHealth, nowMs: number): string {
-  const ageMs = nowMs - Number(reportedAtMs);
-  return ageMs > REPORT_OLD_MS ? `${link}, silent for ${Math.round(ageMs / 1000)} s` : link;
-}
-
-function withHealth(connector: Connector, health: readonly BindHealth[]): Json {
-  const binds = health.filter(({ connectorId }) => connectorId === connector.id);
+function change(name: "pause" | "resume" | "drain" | "remove", about: string): Command {
   return {
-    ...toJson(ConnectorSchema, connector),
-    binds: binds.map((bind) => toJson(BindHealthSchema, bind)),
+    name,
+    about,
+    examples: [`connector ${name} mtn`],
+    args: "<connector>",
+    load: async () => (await actions())[name],
   };
-}
-
-/** The delivery rate of each connector and country beside its baseline. */
-async function showDeliveries({ clients, options, output }: CommandContext): Promise<number> {
-  const connectorId = options.optional("connector");
-  const { connectors, deliveries } = await clients.routing.listConnectors({});
-  if (connectorId !== undefined && !connectors.some(({ id }) => id === connectorId)) {
-    throw new AppError("not_found", `There is no connector ${connectorId}.`);
-  }
-  const own = deliveries.filter(
-    (one) => connectorId === undefined || one.connectorId === connectorId,
-  );
-  output.result(
-    output.isJson ? own.map((one) => toJson(DeliveryHealthSchema, one)) : own.map(deliveryRow),
-  );
-  return 0;
-}
-
-function deliveryRow(delivery: DeliveryHealth): Json {
-  const percent = (rate?: number) => (rate === undefined ? "-" : `${(100 * rate).toFixed(1)} %`);
-  return {
-    connector: delivery.connectorId,
-    country: delivery.country || "all",
-    state: delivery.state,
-    delivered: percent(delivery.rate),
-    baseline: percent(delivery.baselineRate),
-    submitted: Number(delivery.submitted),
-    undelivered: Number(delivery.undelivered),
-    "no receipt, hour": Number(delivery.withoutReceiptHour),
-    "no receipt, day": Number(delivery.withoutReceiptDay),
-  };
-}
-
-function setState(verb: string, state: ConnectorState): Command {
-  return {
-    usage: `connector ${verb} C`,
-    async run(context) {
-      const id = context.options.word(2, "The connector's name");
-      const { connector } = await context.clients.routing.updateConnector({
-        id,
-        connector: { id, state },
-        fields: ["state"],
-      });
-      return show(context, connector);
-    },
-  };
-}
-
-function show({ output }: CommandContext, connector: Connector | undefined): number {
-  if (connector !== undefined) output.result(toJson(ConnectorSchema, connector));
-  return 0;
-}
-
-function readType(text: string): keyof typeof TYPES {
-  if (text === "smpp" || text === "http") return text;
-  throw new AppError("validation_error", "--type must be smpp or http.");
-}
-
-/** An empty pointer means the whole response in an update, but the default in a new connector. */
-function rejectEmptyPointers({ idPointer, receiptStatusPointer }: ReturnType<typeof httpSettings>) {
-  if (idPointer !== "" && receiptStatusPointer !== "") return;
-  const text = "An empty pointer is set by connector update: here it would mean the default.";
-  throw new AppError("validation_error", text);
-}
-
-/** Rejects settings of the other type, which the request would drop silently. */
-function rejectOtherType(type: "smpp" | "http", settings: object): void {
-  const [first] = fieldPaths(type === "smpp" ? "http" : "smpp", settings);
-  if (first === undefined) return;
-  throw new AppError("validation_error", `A connector of --type ${type} has no ${first}.`);
 }

@@ -1,47 +1,69 @@
-import { InboundMessageSchema } from "../../../proto/gen/sms/v1/consent_pb.js";
-import { cursorAfter, readUpToLimit } from "../calls/pages.ts";
-import { tenantIfGiven } from "../calls/tenants.ts";
-import type { Commands } from "../cli/command.ts";
-import { toJson } from "../cli/to-json.ts";
+import type { Group } from "../cli/command.ts";
+import { PAGE, RANGE, TENANT, TENANT_IF_ANY } from "../cli/common-options.ts";
 
-/** The largest page of inbound messages. */
-const MESSAGES_MAX = 100;
+const messages = () => import("../actions/inbound.ts");
+const numbers = () => import("../actions/inbound-number.ts");
 
-/** `smsctl inbound …`: messages from handsets. */
-export const INBOUND_COMMANDS: Commands = {
-  list: {
-    usage: "inbound list [--tenant T --from N --to N --limit N --cursor C]",
-    async run(context) {
-      const { clients, options, output } = context;
-      const wanted = {
-        tenantId: await tenantIfGiven(context),
-        from: options.optional("from") ?? "",
-        to: options.optional("to") ?? "",
-      };
-      const { items, nextCursor } = await readUpToLimit(
-        options,
-        50,
-        async ({ limit, cursor }) => {
-          const asked = { ...wanted, limit, beforeId: cursor };
-          const { messages, hasMore } = await clients.consent.listInboundMessages(asked);
-          return { items: messages, nextCursor: cursorAfter(messages, hasMore) };
-        },
-        MESSAGES_MAX,
-      );
-      output.result(items.map((message) => toJson(InboundMessageSchema, message)));
-      if (nextCursor !== "") output.more(`older ones: --cursor ${nextCursor}`);
-      return 0;
+export const INBOUND_GROUP: Group = {
+  name: "inbound",
+  about: "Messages that handsets sent to us.",
+  commands: [
+    {
+      name: "list",
+      about: "List inbound messages, newest first. Without a tenant: those that no tenant owns.",
+      examples: ["inbound list --since 1d", "inbound list --tenant Acme --from +2348031234567"],
+      options: [
+        { flags: "--tenant <tenant>", about: "The tenant's id or name." },
+        { flags: "--from <number>", about: "Only from this number." },
+        { flags: "--to <number>", about: "Only to this number of ours." },
+        ...RANGE,
+        ...PAGE,
+      ],
+      isList: true,
+      load: async () => (await messages()).list,
     },
-  },
-  show: {
-    usage: "inbound show INBOUND_ID [--tenant T]",
-    async run(context) {
-      const { clients, options, output } = context;
-      const id = options.word(2, "The inbound message");
-      const asked = { tenantId: await tenantIfGiven(context), id };
-      const { message } = await clients.consent.getInboundMessage(asked);
-      if (message !== undefined) output.result(toJson(InboundMessageSchema, message));
-      return 0;
+    {
+      name: "show",
+      about: "Show an inbound message.",
+      examples: ["inbound show inb_01M7… --tenant Acme"],
+      args: "<inbound-id>",
+      options: [{ flags: "--tenant <tenant>", about: "The tenant that owns it, if any." }],
+      load: async () => (await messages()).show,
     },
-  },
+  ],
+};
+
+export const INBOUND_NUMBER_GROUP: Group = {
+  name: "inbound-number",
+  about: "The numbers that handsets send to, and the tenants that own them.",
+  commands: [
+    {
+      name: "add",
+      about: "Give a number, or a keyword of a shared number, to a tenant.",
+      examples: ["inbound-number add 2345 --tenant Acme --keyword WIN"],
+      args: "<number>",
+      options: [
+        TENANT,
+        { flags: "--keyword <word>", about: "Only messages with this first word." },
+        { flags: "--sender <name>", about: "The sender ID that it belongs to." },
+      ],
+      load: async () => (await numbers()).add,
+    },
+    {
+      name: "list",
+      about: "List the numbers with their owners.",
+      examples: ["inbound-number list"],
+      options: [TENANT_IF_ANY, ...RANGE],
+      isList: true,
+      load: async () => (await numbers()).list,
+    },
+    {
+      name: "remove",
+      about: "Take a number from its tenant.",
+      examples: ["inbound-number remove inn_01M7… --tenant Acme"],
+      args: "<inbound-number-id>",
+      options: [TENANT],
+      load: async () => (await numbers()).remove,
+    },
+  ],
 };

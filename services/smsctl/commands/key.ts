@@ -1,49 +1,39 @@
-import { ApiKeySchema } from "../../../proto/gen/sms/v1/tenant_pb.js";
-import { AppError } from "../../shared/core/errors.ts";
-import { tenantId } from "../calls/tenants.ts";
-import type { Commands } from "../cli/command.ts";
-import { readMode } from "../cli/mode.ts";
-import { toJson } from "../cli/to-json.ts";
+import type { Group } from "../cli/command.ts";
+import { MODE, RANGE, TENANT } from "../cli/common-options.ts";
 
-/** `smsctl key …` */
-export const KEY_COMMANDS: Commands = {
-  create: {
-    usage: "key create --tenant T [--scopes a,b --mode live|test --allow-ip CIDR,…]",
-    async run(context) {
-      const { clients, options, output } = context;
-      const { key, secret } = await clients.tenants.createApiKey({
-        tenantId: await tenantId(context),
-        mode: readMode(options),
-        scopes: options.list("scopes"),
-        allowedNetworks: options.list("allow-ip"),
-      });
-      if (key === undefined) throw new AppError("internal_error", "The answer is empty.");
-      output.result({ ...toJson(ApiKeySchema, key), secret });
-      output.note("The secret is shown this once.");
-      return 0;
+const actions = () => import("../actions/key.ts");
+
+export const KEY_GROUP: Group = {
+  name: "key",
+  about: "API keys of tenants.",
+  commands: [
+    {
+      name: "create",
+      about: "Create an API key. Its secret is shown this once.",
+      examples: ["key create --tenant Acme --scopes messages:send,messages:read"],
+      options: [
+        TENANT,
+        MODE,
+        { flags: "--scopes <scope,…>", about: "What the key may do; by default everything." },
+        { flags: "--allow-ip <cidr,…>", about: "The addresses that may use it; by default all." },
+      ],
+      load: async () => (await actions()).create,
     },
-  },
-  list: {
-    usage: "key list --tenant T",
-    async run(context) {
-      const { keys } = await context.clients.tenants.listApiKeys({
-        tenantId: await tenantId(context),
-      });
-      context.output.result(keys.map((key) => toJson(ApiKeySchema, key)));
-      return 0;
+    {
+      name: "list",
+      about: "List the API keys of a tenant, without their secrets.",
+      examples: ["key list --tenant Acme"],
+      options: [TENANT, ...RANGE],
+      isList: true,
+      load: async () => (await actions()).list,
     },
-  },
-  revoke: {
-    usage: "key revoke KEY_ID | --key KEY_ID; --tenant T",
-    async run(context) {
-      const { clients, options, output } = context;
-      const keyId = options.optionOrWord("key", "The key's id");
-      const { key } = await clients.tenants.revokeApiKey({
-        tenantId: await tenantId(context),
-        keyId,
-      });
-      if (key !== undefined) output.result(toJson(ApiKeySchema, key));
-      return 0;
+    {
+      name: "revoke",
+      about: "Revoke an API key for good.",
+      examples: ["key revoke key_01M7… --tenant Acme"],
+      args: "[key-id]",
+      options: [TENANT, { flags: "--key <key-id>", about: "The key, if not given as a word." }],
+      load: async () => (await actions()).revoke,
     },
-  },
+  ],
 };

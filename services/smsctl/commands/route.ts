@@ -1,225 +1,120 @@
-import {
-  ExplainResponseSchema,
-  ImportPricesResponseSchema,
-  type Price,
-  type Route,
-  RouteSchema,
-} from "../../../proto/gen/sms/v1/routing_pb.js";
-import { AppError } from "../../shared/core/errors.ts";
-import { parseAmount } from "../../shared/core/money.ts";
-import { localActor } from "../calls/actor.ts";
-import { resolveTenant } from "../calls/tenants.ts";
-import type { Command, CommandContext, Commands } from "../cli/command.ts";
-import { defined, type Options } from "../cli/options.ts";
-import { type Json, toJson } from "../cli/to-json.ts";
+import type { OptionDefinition } from "../../shared/cli/definition.ts";
+import type { Group } from "../cli/command.ts";
+import { RANGE } from "../cli/common-options.ts";
 
-/** `smsctl route …` */
-export const ROUTE_COMMANDS: Commands = {
-  add: {
-    usage:
-      "route add --name N --connector C --prices PREFIX=PRICE,… [--priority P --weight W " +
-      "--plans a,b --sender-ids a,b --tenants T,… --hours HH:MM-HH:MM|always --disabled true]",
-    async run(context) {
-      const { clients, options } = context;
-      const tenants = await Promise.all(
-        options.list("tenants").map((tenant) => resolveTenant(clients, tenant)),
-      );
-      const { route } = await clients.routing.createRoute({
-        route: {
-          name: options.required("name"),
-          connectorId: options.required("connector"),
-          enabled: options.boolean("disabled") !== true,
-          priority: options.whole("priority") ?? 100,
-          weight: options.whole("weight") ?? 1,
-          plans: options.list("plans"),
-          senderIds: options.list("sender-ids"),
-          tenantIds: tenants,
-          prices: readPrices(options.list("prices")),
-          ...readHours(options.optional("hours")),
-        },
-      });
-      return show(context, route);
-    },
-  },
-  list: {
-    usage: "route list",
-    async run({ clients, output }) {
-      const { routes } = await clients.routing.listRoutes({});
-      output.result(
-        routes.map((route) => (output.isJson ? toJson(RouteSchema, route) : overview(route))),
-      );
-      return 0;
-    },
-  },
-  update: {
-    usage:
-      "route update ROUTE [--connector C --name N --priority P --weight W --plans a,b|* " +
-      "--sender-ids a,b|* --tenants T,…|* --hours HH:MM-HH:MM|always]",
-    async run(context) {
-      const { clients, options } = context;
-      const idOrName = options.word(2, "The route");
-      const changes = await readChanges(context);
-      // Send only the given fields, so that two operators do not undo each other's changes.
-      const { route } = await clients.routing.updateRoute({
-        idOrName,
-        route: changes,
-        fields: Object.keys(changes).map(snakeCase),
-      });
-      return show(context, route);
-    },
-  },
-  remove: {
-    usage: "route remove ROUTE",
-    async run({ clients, options, output }) {
-      const idOrName = options.word(2, "The route");
-      const { route } = await clients.routing.removeRoute({ idOrName });
-      output.result({ id: route?.id ?? "", name: route?.name ?? "", removed: true });
-      return 0;
-    },
-  },
-  enable: setEnabled("enable", true),
-  disable: setEnabled("disable", false),
-  price: {
-    usage: "route price ROUTE --prices PREFIX=PRICE,…",
-    async run(context) {
-      const { clients, options } = context;
-      const idOrName = options.word(2, "The route");
-      options.required("prices");
-      const { route } = await clients.routing.updateRoute({
-        idOrName,
-        route: { prices: readPrices(options.list("prices")) },
-        fields: ["prices.set"],
-      });
-      return show(context, route);
-    },
-  },
-  import: {
-    usage:
-      "route import ROUTE --csv FILE|- [--dry-run --actor NAME] (the file replaces the whole list)",
-    async run({ clients, options, output }) {
-      options.required("csv");
-      const answer = await clients.routing.importPrices({
-        idOrName: options.word(2, "The route"),
-        csv: options.file("csv") ?? "",
-        dryRun: options.isSet("dry-run"),
-        actor: localActor(options),
-      });
-      const shown = toJson(ImportPricesResponseSchema, answer);
-      // Without --json, print one row per change.
-      output.result(output.isJson ? shown : (shown.changes ?? []));
-      const removed = answer.changes.filter((change) => change.removed).length;
-      const added = answer.changes.filter((change) => change.added).length;
-      const changed = answer.changes.length - removed - added;
-      const verb = answer.applied ? "" : "would be ";
-      output.note(`${verb}added: ${added}, changed: ${changed}, removed: ${removed}`);
-      return 0;
-    },
-  },
-  explain: {
-    usage: "route explain NUMBER | --to NUMBER [--tenant T --from SENDER --segments N]",
-    async run({ clients, options, output }) {
-      const tenant = options.optional("tenant");
-      const found =
-        tenant === undefined ? undefined : await clients.tenants.getTenant({ idOrName: tenant });
-      const answer = await clients.routing.explain({
-        to: options.optionOrWord("to", "The number"),
-        from: options.optional("from") ?? "",
-        segments: options.whole("segments") ?? 1,
-        tenantId: found?.tenant?.id ?? "",
-        plan: found?.tenant?.plan ?? "default",
-      });
-      output.result(toJson(ExplainResponseSchema, answer));
-      return 0;
-    },
-  },
+const actions = () => import("../actions/route.ts");
+
+const PRICES: OptionDefinition = {
+  flags: "--prices <prefix=price,…>",
+  about: "The price of a segment by the beginning of the number: 234=4.50.",
+  isRequired: true,
 };
+const ORDER: readonly OptionDefinition[] = [
+  { flags: "--priority <count>", about: "Lower ones are tried first; 100 by default." },
+  { flags: "--weight <count>", about: "The share among routes of one priority." },
+];
+const LIMITS: readonly OptionDefinition[] = [
+  { flags: "--plans <plan,…>", about: "Only for these plans; * for all." },
+  { flags: "--sender-ids <name,…>", about: "Only for these sender IDs; * for all." },
+  { flags: "--tenants <tenant,…>", about: "Only for these tenants; * for all." },
+  { flags: "--hours <range>", about: "When messages are accepted, UTC: 07:00-22:30, or always." },
+];
 
-function setEnabled(verb: string, enabled: boolean): Command {
-  return {
-    usage: `route ${verb} ROUTE`,
-    async run(context) {
-      const { route } = await context.clients.routing.updateRoute({
-        idOrName: context.options.word(2, "The route"),
-        route: { enabled },
-        fields: ["enabled"],
-      });
-      return show(context, route);
+export const ROUTE_GROUP: Group = {
+  name: "route",
+  about: "Routes over connectors: prices, limits and order.",
+  commands: [
+    {
+      name: "add",
+      about: "Add a route over a connector.",
+      examples: ["route add --name main --connector smsc --prices 234=4.50,233=12"],
+      options: [
+        { flags: "--name <name>", about: "The route's name.", isRequired: true },
+        { flags: "--connector <connector>", about: "The connector.", isRequired: true },
+        { ...PRICES, isRequired: true },
+        ...ORDER,
+        ...LIMITS,
+        { flags: "--disabled <true|false>", about: "Add it without using it yet." },
+      ],
+      load: async () => (await actions()).add,
     },
-  };
-}
-
-/** Only the fields of a route given on the command line. */
-async function readChanges({ clients, options }: CommandContext) {
-  const tenants = readLimit(options, "tenants");
-  return defined({
-    connectorId: options.named("connector"),
-    name: options.named("name"),
-    priority: options.whole("priority"),
-    weight: options.whole("weight"),
-    plans: readLimit(options, "plans"),
-    senderIds: readLimit(options, "sender-ids"),
-    tenantIds:
-      tenants && (await Promise.all(tenants.map((tenant) => resolveTenant(clients, tenant)))),
-    ...readHours(options.optional("hours")),
-  });
-}
-
-/** The items that a route is limited to; `*` alone gives none, which lifts the limit. */
-function readLimit(options: Options, name: string): string[] | undefined {
-  if (options.optional(name) === undefined) return undefined;
-  const items = options.list(name);
-  return items.join() === "*" ? [] : items;
-}
-
-/** Minutes of the day, UTC. */
-function readHours(text: string | undefined) {
-  if (text === undefined) return {};
-  if (text === "always") return { enabledFromMinute: 0, enabledUntilMinute: 0 };
-  const [, fromHour, from, untilHour, until] =
-    /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-4]):([0-5]\d)$/.exec(text) ?? [];
-  if (until === undefined) {
-    throw new AppError("validation_error", "--hours must be such as 07:00-22:30, UTC, or always.");
-  }
-  return {
-    enabledFromMinute: Number(fromHour) * 60 + Number(from),
-    enabledUntilMinute: Number(untilHour) * 60 + Number(until),
-  };
-}
-
-function snakeCase(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-/** A route as a table row, without its prices: there may be thousands. */
-function overview(route: Route): Json {
-  const {
-    prices: _prices,
-    enabled_from_minute: _from,
-    enabled_until_minute: _until,
-    ...shown
-  } = toJson(RouteSchema, route);
-  const { enabledFromMinute: from, enabledUntilMinute: until } = route;
-  const hours = from === until ? "always" : `${timeOfDay(from)}-${timeOfDay(until)}`;
-  return { ...shown, prices: route.prices.length, hours };
-}
-
-function timeOfDay(minute: number): string {
-  const [hour, rest] = [Math.floor(minute / 60), minute % 60];
-  return `${String(hour).padStart(2, "0")}:${String(rest).padStart(2, "0")}`;
-}
-
-function readPrices(texts: readonly string[]): Pick<Price, "prefix" | "price">[] {
-  return texts.map((text) => {
-    const [prefix = "", priceText = "", ...rest] = text.split("=");
-    const price = parseAmount(priceText);
-    if (!/^\d{1,15}$/.test(prefix) || price === undefined || price < 0n || rest.length > 0) {
-      throw new AppError("validation_error", `${text} is not PREFIX=PRICE, such as 234=4.5000.`);
-    }
-    return { prefix, price };
-  });
-}
-
-function show({ output }: CommandContext, route: Route | undefined): number {
-  if (route !== undefined) output.result(toJson(RouteSchema, route));
-  return 0;
-}
+    {
+      name: "list",
+      about: "List all routes.",
+      examples: ["route list", "route list -o wide"],
+      options: [...RANGE],
+      isList: true,
+      load: async () => (await actions()).list,
+    },
+    {
+      name: "update",
+      about: "Change the named settings of a route.",
+      examples: ["route update main --priority 50 --tenants Acme"],
+      args: "<route>",
+      options: [
+        { flags: "--name <name>", about: "The new name." },
+        { flags: "--connector <connector>", about: "The new connector." },
+        ...ORDER,
+        ...LIMITS,
+      ],
+      load: async () => (await actions()).update,
+    },
+    {
+      name: "remove",
+      about: "Remove a route.",
+      examples: ["route remove main"],
+      args: "<route>",
+      load: async () => (await actions()).remove,
+    },
+    {
+      name: "enable",
+      about: "Use a route again.",
+      examples: ["route enable main"],
+      args: "<route>",
+      load: async () => (await actions()).enable,
+    },
+    {
+      name: "disable",
+      about: "Send new messages over the next route.",
+      examples: ["route disable main"],
+      args: "<route>",
+      load: async () => (await actions()).disable,
+    },
+    {
+      name: "price",
+      about: "Change the named prices of a route.",
+      examples: ["route price main --prices 234=4.75"],
+      args: "<route>",
+      options: [PRICES],
+      load: async () => (await actions()).price,
+    },
+    {
+      name: "import",
+      about: "Replace the whole price list of a route by a CSV file.",
+      examples: ["route import main --csv prices.csv --dry-run"],
+      args: "<route>",
+      options: [
+        {
+          flags: "--csv <file>",
+          about: "Lines prefix,price; - is standard input.",
+          isRequired: true,
+        },
+        { flags: "--dry-run", about: "Show the changes, and change nothing." },
+      ],
+      load: async () => (await actions()).importList,
+    },
+    {
+      name: "explain",
+      about: "Show which routes a message to a number would take, and why.",
+      examples: ["route explain +2348031234567 --tenant Acme"],
+      args: "[number]",
+      options: [
+        { flags: "--to <number>", about: "The number, if not given as a word." },
+        { flags: "--tenant <tenant>", about: "For this tenant." },
+        { flags: "--from <sender>", about: "From this sender ID." },
+        { flags: "--segments <count>", about: "With this many segments." },
+      ],
+      load: async () => (await actions()).explain,
+    },
+  ],
+};

@@ -1,82 +1,63 @@
-import {
-  SenderIdReview,
-  SenderIdSchema,
-  SenderIdStatus,
-  TrafficClass,
-} from "../../../proto/gen/sms/v1/sender_id_pb.js";
-import { tenantId } from "../calls/tenants.ts";
-import type { Command, Commands } from "../cli/command.ts";
-import { readEnumWord } from "../cli/enum-word.ts";
-import { toJson } from "../cli/to-json.ts";
+import type { OptionDefinition } from "../../shared/cli/definition.ts";
+import type { Command, Group } from "../cli/command.ts";
+import { RANGE, statusOption, TENANT } from "../cli/common-options.ts";
 
-const REVIEW_OPTIONS: Readonly<Record<string, string>> = {
-  approve: " [--class otp|transactional|promotional]",
-  reject: " --reason R",
+const actions = () => import("../actions/sender-id.ts");
+
+const CLASS: OptionDefinition = {
+  flags: "--class <class>",
+  about: "The traffic class: otp, transactional or promotional.",
 };
 
-/** `smsctl sender-id …` */
-export const SENDER_ID_COMMANDS: Commands = {
-  add: {
-    usage: "sender-id add --tenant T --name N [--approve --class otp|transactional|promotional]",
-    async run(context) {
-      const { senderId } = await context.clients.senderIds.createSenderId({
-        tenantId: await tenantId(context),
-        name: context.options.required("name"),
-        approve: context.options.isSet("approve"),
-        trafficClass: readClass(context.options.optional("class")),
-      });
-      if (senderId !== undefined) context.output.result(toJson(SenderIdSchema, senderId));
-      return 0;
+export const SENDER_ID_GROUP: Group = {
+  name: "sender-id",
+  about: "The names that messages are sent from.",
+  commands: [
+    {
+      name: "add",
+      about: "Register a sender ID for a tenant.",
+      examples: ["sender-id add --tenant Acme --name ACME --approve"],
+      options: [
+        TENANT,
+        { flags: "--name <name>", about: "3 to 11 characters.", isRequired: true },
+        { flags: "--approve", about: "Approve it at once." },
+        CLASS,
+      ],
+      load: async () => (await actions()).add,
     },
-  },
-  list: {
-    usage: "sender-id list --tenant T [--status S,…]",
-    async run(context) {
-      const statuses = context.options
-        .list("status")
-        .map((text) => readEnumWord(SenderIdStatus, text, "status"));
-      const tenant = await tenantId(context);
-      const found = [];
-      let cursor = "";
-      do {
-        const page = await context.clients.senderIds.listSenderIds({
-          tenantId: tenant,
-          statuses,
-          limit: 1000,
-          cursor,
-        });
-        found.push(...page.senderIds);
-        cursor = page.nextCursor;
-      } while (cursor !== "");
-      context.output.result(found.map((senderId) => toJson(SenderIdSchema, senderId)));
-      return 0;
+    {
+      name: "list",
+      about: "List the sender IDs of a tenant.",
+      examples: ["sender-id list --tenant Acme --status pending"],
+      options: [TENANT, statusOption("pending", "approved", "rejected", "suspended"), ...RANGE],
+      isList: true,
+      load: async () => (await actions()).list,
     },
-  },
-  approve: review("approve", SenderIdReview.APPROVE),
-  reject: review("reject", SenderIdReview.REJECT),
-  suspend: review("suspend", SenderIdReview.SUSPEND),
-  reinstate: review("reinstate", SenderIdReview.REINSTATE),
+    review("approve", "Approve a sender ID.", [CLASS]),
+    review("reject", "Reject a sender ID, with a reason for the customer.", [
+      { flags: "--reason <text>", about: "Shown to the customer." },
+    ]),
+    review("suspend", "Suspend an approved sender ID.", []),
+    review("reinstate", "Lift the suspension of a sender ID.", []),
+  ],
 };
 
-/** Reads `--class`; without it an existing class stays as it is. */
-function readClass(text: string | undefined): TrafficClass {
-  return text === undefined ? TrafficClass.UNSPECIFIED : readEnumWord(TrafficClass, text, "class");
-}
-
-function review(verb: string, action: SenderIdReview): Command {
+function review(
+  name: "approve" | "reject" | "suspend" | "reinstate",
+  about: string,
+  options: readonly OptionDefinition[],
+): Command {
+  const more = name === "reject" ? " --reason 'belongs to another company'" : "";
   return {
-    usage: `sender-id ${verb} ID_OR_NAME | --name N; --tenant T${REVIEW_OPTIONS[verb] ?? ""}`,
-    async run(context) {
-      const { clients, options, output } = context;
-      const { senderId } = await clients.senderIds.reviewSenderId({
-        tenantId: await tenantId(context),
-        idOrName: options.optionOrWord("name", "The sender ID"),
-        review: action,
-        reason: options.optional("reason") ?? "",
-        trafficClass: readClass(options.optional("class")),
-      });
-      if (senderId !== undefined) output.result(toJson(SenderIdSchema, senderId));
-      return 0;
-    },
+    name,
+    about,
+    examples: [`sender-id ${name} ACME --tenant Acme${more}`],
+    args: "[id-or-name]",
+    options: [
+      TENANT,
+      { flags: "--name <name>", about: "The sender ID, if not given as a word." },
+      ...options,
+    ],
+    load: async () => (await actions())[name],
   };
 }

@@ -1,7 +1,7 @@
 /** The smsctl process: exit codes, signals, and errors of unreachable services. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -107,17 +107,17 @@ describe("smsctl as a process", function () {
 
   it("prints its usage on standard error when no command is given", async () => {
     const told = await finish(start(settings()));
-    expect([told.code, told.out]).to.deep.equal([1, ""]);
-    expect(told.err).to.match(/^usage /);
+    expect([told.code, told.out]).to.deep.equal([2, ""]);
+    expect(told.err).to.match(/^Usage: smsctl /);
     const json = await finish(start(settings(), "--json"));
-    expect([json.code, json.out]).to.deep.equal([1, ""]);
+    expect([json.code, json.out]).to.deep.equal([2, ""]);
     expect(JSON.parse(json.err).error).to.include({ code: "validation_error" });
   });
 
   it("says on standard error, as JSON, that fewer were replayed than were named", async () => {
     const ids = Array.from({ length: 8 }, (_, at) => `id_${at}`);
     const { code, out, err } = await finish(start(settings(), "--json", "dead", "replay", ...ids));
-    expect([code, JSON.parse(out)]).to.deep.equal([1, { replayed: 7 }]);
+    expect([code, JSON.parse(out)]).to.deep.equal([4, { replayed: 7 }]);
     expect(JSON.parse(err).error.message).to.include("1 of 8");
   });
 
@@ -133,10 +133,9 @@ describe("smsctl as a process", function () {
     const away = await finish(
       start({ ...settings(), ROUTING_GRPC: "127.0.0.1:1" }, "connector", "list"),
     );
-    expect(away.code).to.equal(1);
-    const what = "No answer from the routing service at 127.0.0.1:1";
+    expect(away.code).to.equal(5);
     const why = "connect ECONNREFUSED 127.0.0.1:1 (service_unavailable)";
-    expect(away.err).to.equal(`smsctl: ${what}: ${why}\n`);
+    expect(away.err).to.equal(`smsctl: Cannot reach routing at 127.0.0.1:1: ${why}\n`);
   });
 
   it("takes several addresses of one service, as the services do", async () => {
@@ -163,11 +162,9 @@ describe("smsctl as a process", function () {
     const nobody = await finish(
       start(settings(), "connector", "unmatched", "--ops", "http://127.0.0.1:3"),
     );
-    expect(nobody.code).to.equal(1);
+    expect(nobody.code).to.equal(5);
     const why = "connect ECONNREFUSED 127.0.0.1:3 (service_unavailable)";
-    expect(nobody.err).to.equal(
-      `smsctl: No answer from the carrier at http://127.0.0.1:3: ${why}\n`,
-    );
+    expect(nobody.err).to.equal(`smsctl: Cannot reach the carrier at http://127.0.0.1:3: ${why}\n`);
     for (const address of ["127.0.0.1:8095", "localhost:8095"]) {
       const wrong = await finish(start(settings(), "connector", "unmatched", "--ops", address));
       expect(wrong.err)
@@ -182,20 +179,95 @@ describe("smsctl as a process", function () {
     writeFileSync(join(folder, "stack.json"), JSON.stringify(stack));
     const ask = (url: string) =>
       finish(start({ STACK_DIR: folder }, "connector", "unmatched", "--ops", url));
-    expect((await ask("http://127.0.0.1:1")).err).to.include("No answer from the carrier");
+    expect((await ask("http://127.0.0.1:1")).err).to.include("Cannot reach the carrier");
     expect((await ask("http://127.0.0.1:2")).err).to.include("and RPC_TOKEN");
   });
 
   it("says in one line which settings are wrong", async () => {
     const env = { ...settings(), RPC_TLS_CERT_FILE: "/nowhere" };
     const { code, err } = await finish(start(env, "connector", "list"));
-    expect(code).to.equal(1);
+    expect(code).to.equal(2);
     expect(err).to.match(/^smsctl: RPC_TLS_CERT_FILE[^\n]* go together[^\n]*\n$/);
   });
 
   it("takes no setting from elsewhere once there is one of them", async () => {
     const { code, err } = await finish(start({ RPC_TOKEN: TOKEN }, "--json", "connector", "list"));
-    expect(code).to.equal(1);
-    expect(JSON.parse(err).error.message).to.include("Set ROUTING_GRPC and RPC_TOKEN");
+    expect(code).to.equal(5);
+    expect(JSON.parse(err).error.message).to.include("set ROUTING_GRPC and RPC_TOKEN");
+  });
+
+  it("says in one line that the stack is down, and how to start it", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "smsctl-down-"));
+    const without = await finish(start({ STACK_DIR: folder }, "tenant", "list"));
+    const grpc = { tenant: "127.0.0.1:1" };
+    // No process can have this number (proc(5): pid_max is at most 2^22).
+    const stack = { grpc, operator_token: TOKEN, pids: { tenant: 2 ** 22 + 1 } };
+    writeFileSync(join(folder, "stack.json"), JSON.stringify(stack));
+    const stopped = await finish(start({ STACK_DIR: folder }, "tenant", "list"));
+    for (const { code, err } of [without, stopped]) {
+      expect(code).to.equal(5);
+      expect(err).to.match(/^smsctl: The stack is down: make up\.[^\n]*\n$/);
+    }
+    const alive = { ...stack, pids: { gateway: process.pid } };
+    writeFileSync(join(folder, "stack.json"), JSON.stringify(alive));
+    const one = await finish(start({ STACK_DIR: folder }, "tenant", "list"));
+    expect(one.err).to.match(/^smsctl: tenant is down: make restart S=tenant[^\n]*\n$/);
+  });
+
+  it("--watch shows a list again, survives an outage, and ends with 130 on Ctrl-C", async () => {
+    const child = start({ ...settings(), ROUTING_GRPC: "127.0.0.1:1" }, "route", "list", "--watch");
+    const finished = finish(child);
+    const errors: string[] = [];
+    child.stderr?.on("data", (chunk) => {
+      errors.push(String(chunk));
+      if (errors.length === 2) child.kill("SIGINT");
+    });
+    const { code, err } = await finished;
+    expect(code).to.equal(130);
+    expect(err.match(/Cannot reach routing/g)).to.have.length(2);
+    expect(err).to.not.include("    at ");
+  });
+
+  describe("contexts", () => {
+    const home = mkdtempSync(join(tmpdir(), "smsctl-contexts-"));
+    const context = (env: Record<string, string>, ...words: string[]) =>
+      finish(start({ XDG_CONFIG_HOME: home, ...env }, ...words));
+
+    it("name the services, unless the environment does; --context wins over both", async () => {
+      const set = await context(settings(), "context", "set", "here", "--from-env");
+      expect([set.code, set.err]).to.deep.equal([0, ""]);
+      const file = join(home, "smsctl", "contexts.json");
+      expect(statSync(file).mode & 0o777).to.equal(0o600);
+      const away = ["context", "set", "away", "--routing-grpc", "127.0.0.1:1", "--stack", "/none"];
+      expect((await context({}, ...away)).code).to.equal(0);
+      expect((await context({}, "connector", "list")).code).to.equal(0);
+      const other = { ROUTING_GRPC: "127.0.0.1:2", RPC_TOKEN: TOKEN };
+      expect((await context(other, "connector", "list")).err).to.include("127.0.0.1:2");
+      const named = await context(other, "connector", "list", "--context", "here");
+      expect(named.code).to.equal(0);
+      const list = await context({}, "context", "list", "--json");
+      expect(JSON.parse(list.out)[0]).to.include({ name: "here", current: true, has_token: true });
+      expect(list.out).to.not.include(TOKEN);
+    });
+
+    it("are used, replaced and removed by name, and an unknown one exits 3", async () => {
+      expect((await context({}, "context", "use", "away")).code).to.equal(0);
+      const lacks = await context({}, "tenant", "list");
+      expect([lacks.code, lacks.err]).to.deep.equal([
+        5,
+        "smsctl: The context away does not name tenant: set TENANT_GRPC and RPC_TOKEN. (service_unavailable)\n",
+      ]);
+      for (const words of [
+        ["context", "use", "nowhere"],
+        ["context", "remove", "nowhere"],
+        ["tenant", "list", "--context", "nowhere"],
+      ]) {
+        const { code, err } = await context({}, ...words);
+        expect(code, words.join(" ")).to.equal(3);
+        expect(err).to.include("there are: here, away");
+      }
+      expect((await context({}, "context", "remove", "away")).code).to.equal(0);
+      expect(JSON.parse((await context({}, "context", "list", "--json")).out)).to.have.length(1);
+    });
   });
 });

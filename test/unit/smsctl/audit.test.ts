@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { AUDIT_COMMAND } from "../../../services/smsctl/commands/audit.ts";
 import { errorOf, type Fakes, run } from "../../support/smsctl-fakes.ts";
 
 describe("smsctl audit", () => {
@@ -36,7 +35,7 @@ describe("smsctl audit", () => {
   });
 
   it("merges all trails, newest first, with the changed fields as values", async () => {
-    const { result } = await run(AUDIT_COMMAND, ["audit"], services());
+    const { result } = await run(["audit"], services());
     const rows = result as unknown as { id: string; before: object; after: object }[];
     expect(rows.map(({ id }) => id)).to.deep.equal(
       [6, 5, 4, 3, 2, 1].map((number) => `aud_${number}`),
@@ -48,7 +47,7 @@ describe("smsctl audit", () => {
     const seen: string[] = [];
     for (const cursor of ["", "aud_5", "aud_3", "aud_1"]) {
       const words = ["audit", "--limit", "2", ...(cursor === "" ? [] : ["--cursor", cursor])];
-      const { result } = await run(AUDIT_COMMAND, words, services());
+      const { result } = await run(words, services());
       seen.push(...(result as unknown as { id: string }[]).map(({ id }) => id));
     }
     expect(seen).to.deep.equal([6, 5, 4, 3, 2, 1].map((number) => `aud_${number}`));
@@ -56,7 +55,7 @@ describe("smsctl audit", () => {
 
   it("asks only the named services, for the method", async () => {
     const words = ["audit", "--service", "tenant,wallet", "--method", "UpdateTenant"];
-    await run(AUDIT_COMMAND, words, services());
+    await run(words, services());
     expect(asked).to.deep.equal([
       { method: "UpdateTenant", cursor: "" },
       { method: "UpdateTenant", cursor: "" },
@@ -64,7 +63,7 @@ describe("smsctl audit", () => {
   });
 
   it("refuses a service without a trail", async () => {
-    const error = await errorOf(run(AUDIT_COMMAND, ["audit", "--service", "carrier"], services()));
+    const error = await errorOf(run(["audit", "--service", "carrier"], services()));
     expect(error.code).to.equal("validation_error");
   });
 });

@@ -5,7 +5,6 @@ import { newId } from "../../../services/shared/core/ids.ts";
 import { checkCampaignMessages } from "../../../services/smsctl/check/campaign-messages.ts";
 import { checkCampaigns } from "../../../services/smsctl/check/campaigns.ts";
 import { judgeRow } from "../../../services/smsctl/check/judge-row.ts";
-import { CAMPAIGN_COMMANDS } from "../../../services/smsctl/commands/campaign.ts";
 import { checkOf, errorOf, type Fakes, refuse, run, TENANT } from "../../support/smsctl-fakes.ts";
 
 const CAMPAIGN = newId("campaign");
@@ -24,7 +23,7 @@ describe("smsctl campaign", () => {
   it("show prints amounts as decimals and instants as dates", async () => {
     const getCampaign = () => ({ campaign });
     const words = ["campaign", "show", CAMPAIGN, ...OF];
-    const { result } = await run(CAMPAIGN_COMMANDS.show, words, { campaigns: { getCampaign } });
+    const { result } = await run(words, { campaigns: { getCampaign } });
     expect(result).to.include({ id: CAMPAIGN, status: "paused" });
     expect(result.content).to.include({ budget_amount: "2.5000" });
     expect(result.content).to.include({ send_at: "2027-01-15T08:00:00.000Z" });
@@ -34,7 +33,7 @@ describe("smsctl campaign", () => {
   it("list filters by status and continues after the last campaign", async () => {
     const asked: unknown[] = [];
     const words = ["campaign", "list", ...OF, "--status", "paused,running", "--limit", "1"];
-    const { result, notes } = await run(CAMPAIGN_COMMANDS.list, words, {
+    const { result, notes } = await run(words, {
       campaigns: {
         listCampaigns({ tenantId, statuses, limit, beforeId }) {
           asked.push({ tenantId, statuses, limit, beforeId });
@@ -57,7 +56,7 @@ describe("smsctl campaign", () => {
       },
     };
     const words = ["campaign", "recipients", CAMPAIGN, ...OF, "--limit", "1500", "--cursor", "99"];
-    const { result, notes } = await run(CAMPAIGN_COMMANDS.recipients, words, { campaigns });
+    const { result, notes } = await run(words, { campaigns });
     const places = (result as unknown as { index: number }[]).map(({ index }) => index);
     expect(places).to.deep.equal(all.slice(100, 1600).map(({ index }) => index));
     expect(notes.join()).to.include("--cursor 1599");
@@ -77,17 +76,17 @@ describe("smsctl campaign", () => {
         },
       };
       const words = ["campaign", verb, CAMPAIGN, ...OF];
-      const { result } = await run(CAMPAIGN_COMMANDS[verb], words, { campaigns });
+      const { result } = await run(words, { campaigns });
       expect(asked, verb).to.deep.equal([{ tenantId: TENANT.id, campaignId: CAMPAIGN }]);
       expect(result.id, verb).to.equal(CAMPAIGN);
     }
   });
 
   it("unknown statuses and cursors are refused before anything is asked", async () => {
-    const list = run(CAMPAIGN_COMMANDS.list, ["campaign", "list", ...OF, "--status", "sent"], {});
+    const list = run(["campaign", "list", ...OF, "--status", "sent"], {});
     expect((await errorOf(list)).message).to.include("no status sent");
     const words = ["campaign", "recipients", CAMPAIGN, ...OF, "--cursor", CAMPAIGN];
-    const recipients = run(CAMPAIGN_COMMANDS.recipients, words, {});
+    const recipients = run(words, {});
     expect((await errorOf(recipients)).message).to.include("not the place of a row");
   });
 });

@@ -8,7 +8,6 @@ import {
 import { lowestIdAt, newId } from "../../../services/shared/core/ids.ts";
 import { checkCharges } from "../../../services/smsctl/check/charges.ts";
 import { BREACHES_MAX, withStreamsClosed } from "../../../services/smsctl/check/report.ts";
-import { CHECK_COMMAND } from "../../../services/smsctl/commands/check.ts";
 import { checkOf, errorOf, type Fakes, refuse, run } from "../../support/smsctl-fakes.ts";
 
 describe("smsctl check", () => {
@@ -51,7 +50,7 @@ describe("smsctl check", () => {
   });
 
   it("is not ok when not everything was compared", async () => {
-    const { code, result, notes } = await run(CHECK_COMMAND, ["check"], fakes(COUNT));
+    const { code, result, notes } = await run(["check"], fakes(COUNT));
     expect(code).to.equal(1);
     expect(result).to.include({ ok: false });
     expect(result.unfinished).to.have.length(1);
@@ -89,7 +88,7 @@ describe("smsctl check", () => {
         },
       },
     };
-    const { code, result } = await run(CHECK_COMMAND, ["check", "--tenant", "Ada"], services);
+    const { code, result } = await run(["check", "--tenant", "Ada"], services);
     expect(code).to.equal(1);
     expect(result.breaches).to.deep.equal([
       {
@@ -162,7 +161,7 @@ describe("smsctl check", () => {
 
   it("reports breaches although another part fails, and reports the part as unfinished", async () => {
     const services = fakes(1);
-    const { code, result, notes } = await run(CHECK_COMMAND, ["check"], {
+    const { code, result, notes } = await run(["check"], {
       messaging: {
         async *checkMessages() {
           yield { breaches: [{ invariant: 5, what: "w", ids: ["msg_1"] }], messages: 7n };
@@ -193,7 +192,7 @@ describe("smsctl check", () => {
       tenants: { listTenants: away },
       campaigns: { checkCampaigns: away },
     } as unknown as Fakes;
-    const error = await errorOf(run(CHECK_COMMAND, ["check"], services));
+    const error = await errorOf(run(["check"], services));
     expect(error.code).to.equal("service_unavailable");
   });
 
@@ -326,7 +325,7 @@ describe("smsctl check", () => {
   it("counts the breaches that it does not list", async () => {
     const breach = { invariant: 5, what: "w", ids: ["msg_1"] };
     const services = fakes(0);
-    const { result, notes } = await run(CHECK_COMMAND, ["check"], {
+    const { result, notes } = await run(["check"], {
       ...services,
       messaging: {
         ...services.messaging,

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { expect } from "chai";
 import type { RoutingService } from "../../../proto/gen/sms/v1/routing_pb.js";
-import { CONNECTOR_COMMANDS } from "../../../services/smsctl/commands/connector.ts";
 import { errorOf, run } from "../../support/smsctl-fakes.ts";
 
 describe("smsctl connector", () => {
@@ -18,7 +17,7 @@ describe("smsctl connector", () => {
     };
     const words = ["connector", "update", "smsc", ...options];
     // Only this one method is there: a command that read the connector first would fail.
-    await run(CONNECTOR_COMMANDS.update, words, { routing: { updateConnector } });
+    await run(words, { routing: { updateConnector } });
     return asked as Asked;
   }
 
@@ -46,14 +45,14 @@ describe("smsctl connector", () => {
 
   it("add refuses settings of the other kind", async () => {
     const words = ["connector", "add", "web", "--type", "http", "--window", "5"];
-    const error = await errorOf(run(CONNECTOR_COMMANDS.add, words, {}));
+    const error = await errorOf(run(words, {}));
     expect(error.message).to.equal("A connector of --type http has no smpp.window.");
   });
 
   for (const option of ["--id-pointer", "--receipt-status-pointer"]) {
     it(`add refuses an empty ${option}, which a new connector would have by default`, async () => {
       const words = ["connector", "add", "web", "--type", "http", option, ""];
-      const error = await errorOf(run(CONNECTOR_COMMANDS.add, words, {}));
+      const error = await errorOf(run(words, {}));
       expect(error.message).to.match(/^An empty pointer is set by connector update/);
       expect((await update(option, "")).fields).to.have.length(1);
     });
@@ -94,7 +93,7 @@ describe("smsctl connector", () => {
     it(`refuses ${option} with ${JSON.stringify(value)}`, async () => {
       const given = option === "--headers-file" ? fileOf(value) : value;
       const words = ["connector", "update", "smsc", option, given];
-      const error = await errorOf(run(CONNECTOR_COMMANDS.update, words, {}));
+      const error = await errorOf(run(words, {}));
       expect(error.message).to.equal(complaint);
     });
   }
@@ -113,7 +112,6 @@ describe("smsctl connector list", () => {
       health: [report(500, "carrier-0/1"), report(90_000, "carrier-1/1")],
     });
     const { results } = await run(
-      CONNECTOR_COMMANDS.list,
       ["connector", "list"],
       {
         routing: { listConnectors },
@@ -142,12 +140,7 @@ describe("smsctl connector health", () => {
     ],
   });
   const show = (...words: string[]) =>
-    run(
-      CONNECTOR_COMMANDS.health,
-      ["connector", "health", ...words],
-      { routing: { listConnectors } },
-      false,
-    );
+    run(["connector", "health", ...words], { routing: { listConnectors } }, false);
 
   it("shows the delivery rate of each connector and country beside its baseline", async () => {
     const { results } = await show();

@@ -1,7 +1,6 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { expect } from "chai";
 import type { RoutingService } from "../../../proto/gen/sms/v1/routing_pb.js";
-import { ROUTE_COMMANDS } from "../../../services/smsctl/commands/route.ts";
 import { errorOf, getTenant, run } from "../../support/smsctl-fakes.ts";
 
 describe("smsctl route update and remove", () => {
@@ -17,7 +16,7 @@ describe("smsctl route update and remove", () => {
     };
     // Only these methods are there: a command that read the route first would fail.
     const fakes = { tenants: { getTenant }, routing: { updateRoute } };
-    await run(ROUTE_COMMANDS.update, ["route", "update", "main", ...options], fakes);
+    await run(["route", "update", "main", ...options], fakes);
     return asked;
   }
 
@@ -47,7 +46,7 @@ describe("smsctl route update and remove", () => {
       route: { id: "rte_1", name: idOrName },
     });
     const words = ["route", "remove", "main"];
-    const { result } = await run(ROUTE_COMMANDS.remove, words, { routing: { removeRoute } });
+    const { result } = await run(words, { routing: { removeRoute } });
     expect(result).to.deep.equal({ id: "rte_1", name: "main", removed: true });
   });
 });

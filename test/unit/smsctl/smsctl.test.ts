@@ -3,64 +3,49 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { expect } from "chai";
+import { parse as parseYaml } from "yaml";
 import { ChargeSchema, MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { SenderIdSchema, SenderIdStatus } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { EntrySchema, SettlementSchema } from "../../../proto/gen/sms/v1/wallet_pb.js";
+import { createOptions } from "../../../services/shared/cli/options.ts";
+import { createOutput, type Format } from "../../../services/shared/cli/output.ts";
+import { formatWhen, parseWhen } from "../../../services/shared/cli/time.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { checkCharge } from "../../../services/smsctl/check/check-charge.ts";
-import { parseArguments } from "../../../services/smsctl/cli/arguments.ts";
-import { wordsMax } from "../../../services/smsctl/cli/command.ts";
-import { createOptions } from "../../../services/smsctl/cli/options.ts";
-import { createOutput } from "../../../services/smsctl/cli/output.ts";
 import { toJson } from "../../../services/smsctl/cli/to-json.ts";
 import { smsctl } from "../../support/smsctl.ts";
+import { errorOf, parse } from "../../support/smsctl-fakes.ts";
+
+const NOWHERE = { grpc: {}, grpc_token: "" };
 
 describe("smsctl's command line", () => {
-  it("reads words, options and flags in any order", () => {
-    const { words, options } = parseArguments([
-      "tenant",
-      "--json",
-      "--name",
-      "A B",
-      "create",
-      "--rate-limit=5",
-    ]);
-    expect(words).to.deep.equal(["tenant", "create"]);
-    expect([...options]).to.deep.equal([
-      ["json", "true"],
-      ["name", "A B"],
-      ["rate-limit", "5"],
-    ]);
-  });
-
-  it("refuses a command that there is not, and says which there are", async () => {
-    const nowhere = { grpc: {}, grpc_token: "" };
-    const verb = await smsctl(nowhere, "tenant", "crate");
-    expect(verb).to.include({ code: 1, value: undefined });
-    expect(JSON.parse(verb.error).error).to.include({
-      code: "validation_error",
-      message: 'There is no command "tenant crate"; there are: create, show, list, update.',
+  it("reads words, options and flags in any order", async () => {
+    const { args, options } = await parse(
+      ...["--json", "tenant", "create", "--name", "A B", "--rate-limit=5", "--actor", "ada"],
+    );
+    expect(args).to.deep.equal([]);
+    expect(Object.fromEntries(options)).to.deep.equal({
+      ...{ json: "true", name: "A B", "rate-limit": "5", actor: "ada" },
     });
-    const noun = await smsctl(nowhere, "tennant", "list");
-    expect(JSON.parse(noun.error).error.message).to.match(
-      /^There is no command "tennant"; .*check/,
-    );
   });
 
-  it("refuses an option without its value, and values of the wrong kind", () => {
-    expect(() => parseArguments(["tenant", "create", "--name"])).to.throw(AppError, /--name/);
-    const options = createOptions(
-      parseArguments([
-        "--amount",
-        "1.00001",
-        "--rate-limit",
-        "x",
-        "--suspended",
-        "yes",
-        "--since",
-        "soon",
-      ]),
-    );
+  for (const [words, hint] of [
+    [["tenant", "crate"], "Unknown command 'crate' (Did you mean create?)"],
+    [["tennant", "list"], "Unknown command 'tennant' (Did you mean tenant?)"],
+    [["tenant", "list", "--sinse", "1h"], "Unknown option '--sinse' (Did you mean --since?)"],
+  ] as const) {
+    it(`"${words.join(" ")}" exits 2 and suggests the near word`, async () => {
+      const { code, value, error } = await smsctl(NOWHERE, ...words);
+      expect({ code, value }).to.deep.equal({ code: 2, value: undefined });
+      expect(JSON.parse(error).error).to.include({ code: "validation_error", message: hint });
+    });
+  }
+
+  it("refuses an option without its value, and values of the wrong kind", async () => {
+    expect((await errorOf(parse("tenant", "create", "--name"))).message).to.include("--name");
+    const options = optionsOf({
+      ...{ amount: "1.00001", "rate-limit": "x", suspended: "yes", since: "soon" },
+    });
     expect(() => options.amount("amount")).to.throw(AppError, /--amount/);
     expect(() => options.whole("rate-limit")).to.throw(AppError, /--rate-limit/);
     expect(() => options.boolean("suspended")).to.throw(AppError, /--suspended/);
@@ -69,18 +54,9 @@ describe("smsctl's command line", () => {
   });
 
   it("takes neither 0 nor an empty text for a default of the services", () => {
-    const options = createOptions(
-      parseArguments([
-        "--rate-limit",
-        "0",
-        "--binds=00",
-        "--window",
-        "7",
-        "--plan=",
-        "--currency",
-        "NGN",
-      ]),
-    );
+    const options = optionsOf({
+      ...{ "rate-limit": "0", binds: "00", window: "7", plan: "", currency: "NGN" },
+    });
     expect(() => options.count("rate-limit")).to.throw(AppError, "at least 1");
     expect(() => options.count("binds")).to.throw(AppError, "at least 1");
     expect(options.count("window")).to.equal(7);
@@ -89,138 +65,176 @@ describe("smsctl's command line", () => {
     expect(options.named("currency")).to.equal("NGN");
   });
 
-  it("takes no option for the value of another", () => {
-    for (const next of ["--tenant", "--tls=false", "--"]) {
-      expect(() => parseArguments(["--reason", next])).to.throw("--reason needs a value.");
+  it("takes no option for the value of another", async () => {
+    const adjust = ["wallet", "adjust", "--tenant", "T"];
+    for (const next of ["--tenant", "--amount", "--"]) {
+      const error = await errorOf(parse(...adjust, "--amount", "1", "--reason", next));
+      expect(error.message, next).to.include("--reason");
     }
-    expect([...parseArguments(["--reason=--x", "--amount", "-5"]).options]).to.deep.equal([
-      ["reason", "--x"],
-      ["amount", "-5"],
-    ]);
+    const { options } = await parse(...adjust, "--reason=--x", "--amount", "-5");
+    expect([options.get("reason"), options.get("amount")]).to.deep.equal(["--x", "-5"]);
   });
 
-  it("refuses an option that is given twice", () => {
-    for (const argv of [
-      ["--amount", "5", "--amount", "50"],
-      ["--tls", "--tls=false"],
-    ]) {
-      expect(() => parseArguments(argv)).to.throw(AppError, / is given twice\.$/);
-    }
+  it("refuses an option that is given twice", async () => {
+    const words = ["wallet", "fund", "--tenant", "T", "--amount", "5", "--amount", "50"];
+    expect((await errorOf(parse(...words))).message).to.match(/--amount.* It is given twice\.$/);
+    const tls = await errorOf(parse("connector", "update", "C", "--tls=true", "--tls=false"));
+    expect(tls.message).to.include("It is given twice.");
+  });
+
+  it("a flag with a value of its own is on or off", async () => {
+    const tls = async (...words: string[]) =>
+      createOptions(await parse("connector", "update", "C", ...words)).boolean("tls");
+    expect(await tls()).to.equal(undefined);
+    expect(await tls("--tls")).to.equal(true);
+    expect(await tls("--tls=false")).to.equal(false);
   });
 
   it("a secret comes from an option or a file, and is never empty", () => {
     const file = join(mkdtempSync(join(tmpdir(), "smsctl-")), "password");
-    const secret = (text: string, ...argv: string[]) => {
+    const secret = (text: string, given: Record<string, string> = {}) => {
       writeFileSync(file, text);
-      return createOptions(parseArguments(argv)).secret("password");
+      return optionsOf(given).secret("password");
     };
     expect(secret("")).to.equal(undefined);
-    expect(secret("", "--password", "open")).to.equal("open");
-    expect(secret("sesame \n", "--password-file", file)).to.equal("sesame ");
+    expect(secret("", { password: "open" })).to.equal("open");
+    expect(secret("sesame \n", { "password-file": file })).to.equal("sesame ");
     const EMPTY = "--password must not be empty.";
-    expect(() => secret("", "--password", "")).to.throw(AppError, EMPTY);
-    expect(() => secret("\r\n", "--password-file", file)).to.throw(AppError, EMPTY);
-    const both = ["--password", "a", "--password-file", file];
-    expect(() => secret("b", ...both)).to.throw(AppError, "--password is given twice.");
-    expect(() => secret("b", "--password-file", `${file}.not`)).to.throw(AppError, /ENOENT/);
+    expect(() => secret("", { password: "" })).to.throw(AppError, EMPTY);
+    expect(() => secret("\r\n", { "password-file": file })).to.throw(AppError, EMPTY);
+    const both = { password: "a", "password-file": file };
+    expect(() => secret("b", both)).to.throw(AppError, "--password is given twice.");
+    expect(() => secret("b", { "password-file": `${file}.not` })).to.throw(AppError, /ENOENT/);
   });
 
-  it("a flag is true or false, and nothing else passes for false", () => {
-    const isSet = (...argv: string[]) => createOptions(parseArguments(argv)).isSet("dry-run");
-    expect([isSet("--dry-run"), isSet("--dry-run=true")]).to.deep.equal([true, true]);
-    expect([isSet(), isSet("--dry-run=false")]).to.deep.equal([false, false]);
+  it("a flag is true or false, and nothing else passes for false", async () => {
+    const isSet = async (...words: string[]) => {
+      const { options, args } = await parse("route", "import", "R", "--csv", "-", ...words);
+      return createOptions({ options, args }).isSet("dry-run");
+    };
+    expect([await isSet("--dry-run"), await isSet("--dry-run=true")]).to.deep.equal([true, true]);
+    expect([await isSet(), await isSet("--dry-run=false")]).to.deep.equal([false, false]);
     for (const text of ["yes", "1", "TRUE", ""]) {
-      expect(() => isSet(`--dry-run=${text}`)).to.throw(
-        AppError,
-        "--dry-run must be true or false.",
-      );
+      const error = await errorOf(isSet(`--dry-run=${text}`));
+      expect(error.message).to.equal("--dry-run must be true or false.");
     }
   });
 
   it("a list that is there names something", () => {
-    const list = (...argv: string[]) => createOptions(parseArguments(argv)).list("scopes");
-    expect(list()).to.deep.equal([]);
-    expect(list("--scopes", " a,,b ,")).to.deep.equal(["a", "b"]);
-    for (const text of ["", ",", " , "]) {
-      expect(() => list("--scopes", text)).to.throw(AppError, "--scopes must not be empty.");
+    expect(optionsOf({}).list("scopes")).to.deep.equal([]);
+    expect(optionsOf({ scopes: " a,,b ," }).list("scopes")).to.deep.equal(["a", "b"]);
+    for (const scopes of ["", ",", " , "]) {
+      const read = () => optionsOf({ scopes }).list("scopes");
+      expect(read).to.throw(AppError, "--scopes must not be empty.");
     }
   });
 
-  for (const [usage, most] of [
-    ["check", 1],
-    ["tenant list", 2],
-    ["connector list [--watch]", 2],
-    ["key revoke KEY_ID | --key KEY_ID; --tenant T", 3],
-    ["webhook resend ENDPOINT_ID DELIVERY_ID --tenant T", 4],
-    ["connector update C [--rate R] [--host H]", 3],
-    ["dead replay [ID…] (none means all)", Number.POSITIVE_INFINITY],
-    ["sender-id reject ID_OR_NAME | --name N; --tenant T --reason R", 3],
-    ["message list --tenant T [--status S,…]", 2],
-  ] as const) {
-    it(`"${usage}" takes at most ${most} words`, () => {
-      expect(wordsMax(usage)).to.equal(most);
-    });
-  }
-
-  for (const [surplus, ...words] of [
-    ["K2", "key", "revoke", "K1", "K2"],
-    ["false", "connector", "update", "C", "--tls", "false"],
-    ["T", "tenant", "list", "T"],
-  ] as const) {
+  for (const words of [
+    ["key", "revoke", "K1", "K2", "--tenant", "T"],
+    ["tenant", "list", "T"],
+    ["audit", "T"],
+  ]) {
     it(`refuses the word that is too much in "${words.join(" ")}"`, async () => {
-      const { code, error } = await smsctl({ grpc: {}, grpc_token: "" }, ...words);
-      expect(code).to.equal(1);
-      const { message } = JSON.parse(error).error;
-      expect(message).to.include(`"${surplus}" is too much: smsctl ${words[0]} ${words[1]}`);
+      const error = await errorOf(parse(...words));
+      expect(error.message).to.match(/^Too many arguments/);
     });
   }
 
-  it("rejects a value given both as a word and as an option", () => {
-    const options = createOptions(parseArguments(["key", "revoke", "K1", "--key", "K2"]));
-    expect(() => options.optionOrWord("key", "The key's id")).to.throw(AppError, /K1/);
+  it("rejects a value given both as a word and as an option", async () => {
+    const parsed = await parse("key", "revoke", "K1", "--key", "K2", "--tenant", "T");
+    const read = () => createOptions(parsed).optionOrWord("key", "The key's id");
+    expect(read).to.throw(AppError, /K1/);
+  });
+
+  it("a time is an age, such as 1h30m, or a date-time; the older names of a range still work", () => {
+    const nowMs = Date.UTC(2026, 6, 1, 12);
+    expect(parseWhen("1h30m", nowMs)).to.equal(nowMs - 5_400_000);
+    expect(parseWhen("2d", nowMs)).to.equal(nowMs - 172_800_000);
+    expect(parseWhen("2026-07-01T00:00:00Z", nowMs)).to.equal(Date.UTC(2026, 6, 1));
+    for (const text of ["1", "h", "-1h", "1y", "tomorrow", "2026-07-01"]) {
+      expect(parseWhen(text, nowMs), text).to.equal(undefined);
+    }
+    const at = "2026-07-01T00:00:00Z";
+    expect(optionsOf({ from: at, until: at }).range()).to.deep.equal({
+      ...{ sinceMs: Date.parse(at), untilMs: Date.parse(at) },
+    });
+    expect(() => optionsOf({ from: at, since: at }).range()).to.throw(AppError, "give one");
   });
 });
 
+/** Typed access to options given by name. */
+function optionsOf(given: Readonly<Record<string, string>>) {
+  return createOptions({ args: [], options: new Map(Object.entries(given)) });
+}
+
 describe("smsctl's output", () => {
-  it("empties the screen for people and never inside JSON", () => {
-    for (const isJson of [false, true]) {
-      const { output, out } = written(isJson);
+  it("replaces the screen for people, once there is something to show, and never inside JSON", async () => {
+    for (const format of ["table", "json"] as const) {
+      const { output, out } = written(format);
       output.clear();
+      expect(out()).to.equal("");
       output.note("a line");
-      output.result(["one"]);
-      expect(out()).to.equal(isJson ? '["one"]\n' : "\u001b[2J\u001b[Ha line\none\n");
+      await output.result({ name: "one" });
+      const shown = "\u001b[H\u001b[2Ja line\nname  one\n";
+      expect(out()).to.equal(format === "json" ? '{"name":"one"}\n' : shown);
     }
   });
 
-  it("prints that a list continues after the result, with --json on standard error", () => {
-    for (const isJson of [false, true]) {
-      const { output, out, err } = written(isJson);
+  it("prints that a list continues after the result, on standard error for programs", () => {
+    for (const format of ["table", "json", "csv"] as const) {
+      const { output, out, err } = written(format);
       output.more("older ones: --cursor X");
-      expect([out(), err()]).to.deep.equal(
-        isJson ? ["", "older ones: --cursor X\n"] : ["older ones: --cursor X\n", ""],
-      );
+      const line = "older ones: --cursor X\n";
+      expect([out(), err()]).to.deep.equal(format === "table" ? [line, ""] : ["", line]);
     }
   });
 
-  it("shows control characters instead of sending them to the terminal", () => {
-    const { output, out } = written(false);
-    output.result({ body: "a\u001b[2Jb\nc\u009b" });
-    output.result([{ body: "x\ty" }]);
-    expect(out()).to.equal("body  a\\u001b[2Jb\\u000ac\\u009b\nbody\nx\\u0009y\n");
+  it("shows control characters instead of sending them to the terminal", async () => {
+    const { output, out } = written("table");
+    await output.result({ body: "a\u001b[2Jb\nc\u009b" });
+    await output.list([{ body: "x\ty" }], { columns: ["body"] });
+    expect(out()).to.equal("body  a\\u001b[2Jb\\u000ac\\u009b\nBODY\nx\\u0009y\n");
   });
 
-  it("with --json control characters are JSON escapes", () => {
-    const { output, out } = written(true);
+  it("as JSON, control characters are escapes", async () => {
+    const { output, out } = written("json");
     const value = { body: "a\u001b[2Jb\u009b2Jc\u007f" };
-    output.result(value);
+    await output.result(value);
     expect(out()).to.match(/^[\x20-\x7e]+\n$/);
     expect(JSON.parse(out())).to.deep.equal(value);
   });
 
-  it("shows the columns that only a later row has", () => {
-    const { output, out } = written(false);
-    output.result([{ connector: "a" }, { connector: "b", error: "bind_refused" }]);
-    expect(out()).to.equal("connector  error\na\nb          bind_refused\n");
+  it("shows the columns that have a value in some row", async () => {
+    const { output, out } = written("table");
+    const rows = [{ connector: "a" }, { connector: "b", error: "bind_refused" }];
+    await output.list(rows, { columns: ["connector", "state", "error"] });
+    expect(out()).to.equal("CONNECTOR  ERROR\na\nb          bind_refused\n");
+  });
+
+  it("YAML and CSV have every field, and CSV no formula", async () => {
+    const rows = [
+      { id: "msg_1", error: { code: "x", message: 'a, "b"' }, amount: "-4.5000", tags: ["a", "b"] },
+      { id: "=1+1", error: null, amount: "2.0000", tags: [] },
+    ];
+    const csv = written("csv");
+    await csv.output.list(rows, { columns: ["id"] });
+    expect(csv.out().split("\r\n")).to.deep.equal([
+      "id,error.code,error.message,amount,tags,error",
+      'msg_1,x,"a, ""b""",-4.5000,a b,',
+      "'=1+1,,,2.0000,,",
+      "",
+    ]);
+    const yaml = written("yaml");
+    await yaml.output.list(rows, { columns: ["id"] });
+    expect(parseYaml(yaml.out())).to.deep.equal(rows);
+  });
+
+  it("shows times in the local zone, or in UTC", () => {
+    const at = "2026-07-01T12:00:09.123Z";
+    expect(formatWhen(at, true)).to.equal("2026-07-01 12:00:09Z");
+    const local = formatWhen(at, false);
+    expect(new Date(local).getTime()).to.equal(Date.parse("2026-07-01T12:00:09Z"));
+    expect(formatWhen("soon", true)).to.equal("soon");
   });
 
   it("shows amounts as decimals, instants as date-times and enumerations as words", () => {
@@ -242,15 +256,16 @@ describe("smsctl's output", () => {
   });
 });
 
-/** An output, and what was written where. */
-function written(isJson: boolean) {
+/** An output, and its text by sink. */
+function written(format: Format) {
   const texts = { out: "", err: "" };
   const sink = (name: keyof typeof texts) => ({
     write(text: string) {
       texts[name] += text;
     },
   });
-  const output = createOutput(isJson, sink("out"), sink("err"));
+  const style = { format, isUtc: true, width: undefined, isColoured: false };
+  const output = createOutput("smsctl", style, sink("out"), sink("err"));
   return { output, out: () => texts.out, err: () => texts.err };
 }
 

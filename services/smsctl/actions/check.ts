@@ -1,3 +1,4 @@
+import type { Output } from "../../shared/cli/output.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 import { tenantIfGiven } from "../calls/tenants.ts";
 import { checkCampaignMessages } from "../check/campaign-messages.ts";
@@ -7,8 +8,7 @@ import { checkCurrencies } from "../check/currencies.ts";
 import { checkMessages } from "../check/messages.ts";
 import { type CheckReport, type CheckRun, withStreamsClosed } from "../check/report.ts";
 import { checkWallets } from "../check/wallets.ts";
-import type { Command } from "../cli/command.ts";
-import type { Output } from "../cli/output.ts";
+import type { Run } from "../cli/command.ts";
 
 /** In this order: settlements are read after the messages they settle. */
 const PARTS: readonly (readonly [string, (run: CheckRun) => Promise<CheckReport>])[] = [
@@ -20,33 +20,29 @@ const PARTS: readonly (readonly [string, (run: CheckRun) => Promise<CheckReport>
   ["messages of campaigns", (run) => checkCampaignMessages(run)],
 ];
 
-/** `smsctl check`: proves the invariants of docs/invariants.md on live data. */
-export const CHECK_COMMAND: Command = {
-  usage: "check [--tenant T]",
-  endsItself: true,
-  async run(context) {
-    const { clients, output, signal } = context;
-    const tenantId = await tenantIfGiven(context);
-    const reports = await withStreamsClosed(signal, (ended) =>
-      checkAll({ clients, tenantId, note: output.note, signal: ended }, output),
-    );
-    const breaches = reports.flatMap((report) => report.breaches);
-    const unlisted = reports.reduce((sum, report) => sum + report.unlisted, 0);
-    const looked = Object.assign({}, ...reports.map((report) => report.looked)) as Record<
-      string,
-      number
-    >;
-    const unfinished = reports.flatMap((report) => report.unfinished ?? []);
-    const isOk = breaches.length === 0 && unfinished.length === 0;
-    output.result({
-      ok: isOk,
-      breaches: breaches.map(({ invariant, what, ids }) => ({ invariant, what, ids: [...ids] })),
-      ...(unlisted === 0 ? {} : { unlisted }),
-      ...(unfinished.length === 0 ? {} : { unfinished }),
-      ...looked,
-    });
-    return isOk ? 0 : 1;
-  },
+/** Proves the invariants of docs/invariants.md on live data. */
+export const check: Run = async (context) => {
+  const { clients, output, signal } = context;
+  const tenantId = await tenantIfGiven(context);
+  const reports = await withStreamsClosed(signal, (ended) =>
+    checkAll({ clients, tenantId, note: output.note, signal: ended }, output),
+  );
+  const breaches = reports.flatMap((report) => report.breaches);
+  const unlisted = reports.reduce((sum, report) => sum + report.unlisted, 0);
+  const looked = Object.assign({}, ...reports.map((report) => report.looked)) as Record<
+    string,
+    number
+  >;
+  const unfinished = reports.flatMap((report) => report.unfinished ?? []);
+  const isOk = breaches.length === 0 && unfinished.length === 0;
+  await output.result({
+    ok: isOk,
+    breaches: breaches.map(({ invariant, what, ids }) => ({ invariant, what, ids: [...ids] })),
+    ...(unlisted === 0 ? {} : { unlisted }),
+    ...(unfinished.length === 0 ? {} : { unfinished }),
+    ...looked,
+  });
+  return isOk ? 0 : 1;
 };
 
 /** Runs every part even if others fail; throws only when all failed. */

@@ -4,26 +4,7 @@ import type {
   HttpSettingsSchema,
   SmppSettingsSchema,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
-import { defined, type Options } from "../cli/options.ts";
-
-/** The options of SMPP settings, as the usage line shows them. */
-export const SMPP_OPTIONS = [
-  "--host H --port P --system-id S --password P|--password-file FILE|- [--binds N --window N",
-  "--bind-mode transceiver|transmitter --tls[=false] --tls-ca FILE|- --tls-server-name N",
-  "--charset gsm7|latin1|ascii|ucs2 --long-message udh8|udh16|sar|payload",
-  "--receipt-id as_is|hex_to_decimal|decimal_to_hex --single-receipt true|false",
-  "--optional-parameters auto|always|never",
-  "--enquire-link-ms N --response-timeout-ms N --system-type T",
-  "--source-ton N|default --source-npi N|default --destination-ton N|default --destination-npi N|default",
-  "--error-codes THEIRS=OURS,…|none --throttle-scopes STATUS=bind|number,…|none]",
-].join(" ");
-
-/** The options of HTTP settings, as the usage line shows them. */
-export const HTTP_OPTIONS = [
-  "--url U --body-template T --id-pointer P --receipt-secret S|--receipt-secret-file FILE|-",
-  "[--method POST --content-type T --headers-file FILE|- --timeout-ms N --concurrency N",
-  "--receipt-status-pointer P --receipt-statuses THEIRS=OURS,… --http-throttle-scopes STATUS=bind|number,…|none]",
-].join(" ");
+import { defined, type Options } from "../../shared/cli/options.ts";
 
 /** Only the SMPP settings given on the command line. */
 export function smppSettings(options: Options): MessageInitShape<typeof SmppSettingsSchema> {

@@ -1,4 +1,4 @@
-import { AppError } from "../../shared/core/errors.ts";
+import { AppError } from "../core/errors.ts";
 
 /**
  * The value of an enumeration by its name, in any case. Undefined for unknown text, for a number (enumeration

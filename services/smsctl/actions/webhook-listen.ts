@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { AppError } from "../../shared/core/errors.ts";
 import { findSignatureFault } from "../../shared/core/webhook-signature.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
-import { stackFolder } from "../calls/clients.ts";
+import { stackFolder } from "../calls/addresses.ts";
 import { tenantId } from "../calls/tenants.ts";
 import { uncertainResult } from "../calls/uncertain-result.ts";
 import type { CommandContext } from "../cli/command.ts";
@@ -36,7 +36,7 @@ export async function listen(context: CommandContext): Promise<number> {
       secrets: [secret],
       nowMs: Date.now(),
     });
-    output.result(describe(request, body, fault));
+    void output.result(describe(request, body, fault));
     return fault === undefined;
   });
   const url = options.optional("url") ?? `https://localhost:${port}/`;

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
-import { AppError } from "../../shared/core/errors.ts";
-import { parseAmount } from "../../shared/core/money.ts";
-import { parseInstant } from "../../shared/core/rfc3339.ts";
-import type { Arguments } from "./arguments.ts";
+import { AppError } from "../core/errors.ts";
+import { parseAmount } from "../core/money.ts";
+import type { ParsedCommand } from "./definition.ts";
+import { INSTANT_FORMS, parseWhen } from "./time.ts";
 
-/** Typed access to a command's options; every error names the expected form. */
+/** Typed access to a command's words and options; every error names the expected form. */
 export type Options = ReturnType<typeof createOptions>;
 
-export function createOptions({ options, words }: Arguments) {
+export function createOptions({ options, args: words }: ParsedCommand) {
   function optional(name: string): string | undefined {
     return options.get(name);
   }
@@ -77,7 +77,16 @@ export function createOptions({ options, words }: Arguments) {
     return optional(name) === undefined ? undefined : pairs(name, list(name), "=");
   }
 
-  /** The word at a place; the noun and the verb are the first two. */
+  /** An instant under one of two names, not under both. */
+  function either(name: string, olderName: string): number | undefined {
+    if (name !== olderName && optional(name) !== undefined && optional(olderName) !== undefined) {
+      throw wrong(`--${name} and --${olderName} are the same: give one.`);
+    }
+    const given = optional(name) === undefined ? olderName : name;
+    return read(given, (text) => parseWhen(text, Date.now()), INSTANT_FORMS);
+  }
+
+  /** The word at a place after the command, counted from 0. */
   function word(at: number, what: string): string {
     const value = words[at];
     if (value === undefined) throw wrong(`${what} is missing.`);
@@ -89,19 +98,19 @@ export function createOptions({ options, words }: Arguments) {
     required,
     isSet: (name: string) => boolean(name) === true,
     word,
-    /** A value given by an option or as the third word; both is an error, as one would be ignored. */
+    /** A value given by an option or as the first word; both is an error, as one would be ignored. */
     optionOrWord(name: string, what: string): string {
-      if (optional(name) === undefined) return word(2, what);
-      if (words[2] !== undefined) throw wrong(`${what} is given twice: --${name}, ${words[2]}.`);
+      if (optional(name) === undefined) return word(0, what);
+      if (words[0] !== undefined) throw wrong(`${what} is given twice: --${name}, ${words[0]}.`);
       return required(name);
     },
-    /** The words from an index on, at least one. */
-    words(at: number, what: string): string[] {
-      word(at, what);
-      return words.slice(at);
+    /** All words, at least one. */
+    words(what: string): readonly string[] {
+      word(0, what);
+      return words;
     },
-    /** The words from an index on, possibly none. */
-    rest: (at: number) => words.slice(at),
+    /** All words, possibly none. */
+    rest: () => words,
     file,
     /**
      * A secret from `--name`, or from the file `--name-file`, because the process list shows arguments.
@@ -131,8 +140,15 @@ export function createOptions({ options, words }: Arguments) {
       read(name, (text) => (text === "" ? undefined : text), "given a value"),
     amount: (name: string) => read(name, parseAmount, "an amount such as 100.00"),
     boolean,
-    instant: (name: string) =>
-      read(name, parseInstant, "a date-time with its zone, such as 2026-07-01T00:00:00Z"),
+    /** An instant in milliseconds, or an age before now. */
+    instant: (name: string) => read(name, (text) => parseWhen(text, Date.now()), INSTANT_FORMS),
+    /** The range of a list: at or after `--since`, before `--until`. The older names also work. */
+    range(sinceName = "from", untilName = "to"): { sinceMs?: number; untilMs?: number } {
+      return defined({
+        sinceMs: either("since", sinceName),
+        untilMs: either("until", untilName),
+      });
+    },
     list,
     /** A list of `NAME=VALUE`, undefined when the option is absent. */
     map,
