@@ -1,5 +1,5 @@
 /** Values as text for people. Nothing is shown as JSON: `-o json` has every field as it is. */
-import { formatWhen } from "./time.ts";
+import { formatShort, formatWhen } from "./time.ts";
 
 /** A JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
@@ -35,22 +35,29 @@ export function fieldAt(row: Row, path: string): Json {
   return value ?? null;
 }
 
+/** How instants are shown: in UTC or here, and in tables without the present year. */
+export type TimeStyle = { readonly isUtc: boolean; readonly isShort?: boolean };
+
 /** A value in one line; `name` is the field's. A list of objects is shown as their number. */
-export function cellText(name: string, value: Json, isUtc: boolean): string {
+export function cellText(name: string, value: Json, style: TimeStyle): string {
   if (value === null) return "";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number") return String(value);
   if (typeof value === "string") {
-    return visible(INSTANT.test(name) ? formatWhen(value, isUtc) : value);
+    if (!INSTANT.test(name)) return visible(value);
+    const { isUtc } = style;
+    return visible(
+      style.isShort === true ? formatShort(value, isUtc, Date.now()) : formatWhen(value, isUtc),
+    );
   }
   if (Array.isArray(value)) {
     if (value.some((item) => typeof item === "object" && item !== null)) {
       return value.length === 0 ? "" : String(value.length);
     }
-    return value.map((item) => cellText("", item, isUtc)).join(", ");
+    return value.map((item) => cellText("", item, style)).join(", ");
   }
   return Object.entries(value)
-    .map(([key, item]) => [key, cellText(key, item, isUtc)] as const)
+    .map(([key, item]) => [key, cellText(key, item, style)] as const)
     .filter(([, text]) => text !== "")
     .map(([key, text]) => `${key}=${text}`)
     .join(" ");

@@ -37,5 +37,5 @@ function csvCell(value: Json): string {
   if (typeof value === "boolean") return String(value);
   if (typeof value === "string") return value;
   if (Array.isArray(value) && !value.some(isRow)) return value.join(" ");
-  return cellText("", value, true);
+  return cellText("", value, { isUtc: true });
 }

@@ -12,7 +12,7 @@ export function drawDetails(row: Row, style: TableStyle): string {
   return entries
     .map(([name, value]) => {
       if (!isPart(value)) {
-        const text = cellText(name, value, style.isUtc);
+        const text = cellText(name, value, style);
         return `${name.padEnd(width)}  ${style.paint.value(name, text)}\n`;
       }
       return `${name}\n${indented(isRow(value) ? drawDetails(value, style) : drawParts(value, style))}`;

@@ -74,6 +74,9 @@ export function helpOf<C>(
   return text;
 }
 
+/** Help is wrapped where its texts have at least this many columns beside long options. */
+const TEXT_WIDTH_MIN = 24;
+
 function createParser<C>(
   definition: ProgramDefinition<C>,
   argv: readonly string[],
@@ -88,7 +91,7 @@ function createParser<C>(
     .exitOverride()
     .helpOption("-h, --help", "Show this help.")
     .helpCommand("help [command]", "Show the help of a command.")
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, minWidthToWrap: TEXT_WIDTH_MIN })
     .configureOutput({
       writeOut: sinks.write,
       writeErr: sinks.writeError,

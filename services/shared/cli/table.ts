@@ -26,7 +26,7 @@ export type TableStyle = {
 
 const GAP = 2;
 /** A text that is cut keeps at least this many columns. */
-const TEXT_WIDTH_MIN = 16;
+const TEXT_WIDTH_MIN = 12;
 
 type Column = {
   readonly path: string;
@@ -75,8 +75,11 @@ function readColumn(
   const path = isText ? name.slice(0, -1) : name;
   const field = path.split(".").at(-1) ?? path;
   const heading = (headings?.[path] ?? path.replaceAll(/[._]/g, " ")).toUpperCase();
-  const cells = rows.map((row) => cellText(field, fieldAt(row, path), isUtc));
-  const isNumber = rows.every((row) => ["number", "object"].includes(typeof fieldAt(row, path)));
+  const cells = rows.map((row) => cellText(field, fieldAt(row, path), { isUtc, isShort: true }));
+  const isNumber = rows.every((row) => {
+    const value = fieldAt(row, path);
+    return value === null || typeof value === "number" || /^(-?\d+\.\d+)?$/.test(String(value));
+  });
   const width = cells.reduce(
     (most, cell) => Math.max(most, stringWidth(cell)),
     stringWidth(heading),

@@ -23,6 +23,13 @@ export function parseWhen(text: string, nowMs: number): number | undefined {
   return Math.max(0, nowMs - ageMs);
 }
 
+/** The same without its year when that is the present one, for tables: a line is narrow. */
+export function formatShort(text: string, isUtc: boolean, nowMs: number): string {
+  const full = formatWhen(text, isUtc);
+  const year = formatWhen(new Date(nowMs).toISOString(), isUtc).slice(0, 5);
+  return full !== text && full.startsWith(year) ? full.slice(year.length) : full;
+}
+
 /** An RFC 3339 instant as people read it: `2026-07-01 14:05:09` here, or with Z in UTC. Other text as it is. */
 export function formatWhen(text: string, isUtc: boolean): string {
   const instantMs = parseInstant(text);

@@ -43,7 +43,7 @@ export const audit: Run = async (context) => {
   });
   const rows = items.map(shownRecord);
   await output.list(rows, {
-    columns: ["created_at", "method", "subject", "actor", "after…", "before…", "caller"],
+    columns: ["created_at", "method…", "actor…", "subject", "after…", "before…", "caller"],
     wide: ["tenant_id", "request_id", "id"],
     tableRows: rows.map((row) => ({
       ...row,

@@ -12,9 +12,9 @@ import { isId } from "../../shared/core/ids.ts";
 import { normaliseNumber } from "../../shared/core/phone.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 import { cursorAfter, readUpToLimit } from "../calls/pages.ts";
-import { tenantId, tenantIfGiven } from "../calls/tenants.ts";
+import { findTenant, tenantId, tenantIfGiven } from "../calls/tenants.ts";
 import { LONG_CALL } from "../calls/timeouts.ts";
-import type { Run } from "../cli/command.ts";
+import type { CommandContext, Run } from "../cli/command.ts";
 import { readMode } from "../cli/mode.ts";
 import { toJson } from "../cli/to-json.ts";
 
@@ -65,10 +65,13 @@ export const find: Run = async (context) => {
     calls += 1;
   } while (afterTenantId !== "" && calls < CALLS_MAX);
   found.sort((one, other) => (one.id < other.id ? 1 : -1));
-  await output.list(found.map(withoutHistory), {
-    columns: ["id", "status", "tenant_id", "from", "created_at", "error.code", "body…"],
-    wide: [...LIST.wide, "to"],
-    headings: { "error.code": "error", tenant_id: "tenant" },
+  const rows = found.map(withoutHistory);
+  const names = output.isForPeople ? await tenantNames(clients, found) : undefined;
+  await output.list(rows, {
+    columns: ["id", "status", "created_at", "tenant…", "from", "error.code", "body…"],
+    wide: [...LIST.wide, "to", "tenant_id"],
+    headings: { "error.code": "error" },
+    tableRows: rows.map((row) => ({ ...row, tenant: names?.get(String(row.tenant_id)) ?? "" })),
   });
   if (afterTenantId !== "") output.more("there are more tenants: give --tenant");
   return 0;
@@ -79,7 +82,7 @@ const LIST = {
   columns: [
     ...["id", "status", "to…", "from", "created_at", "segments", "amount", "error.code"],
     ...["client_reference", "body…"],
-  ].flat(),
+  ],
   wide: [
     ...["mode", "source", "sent_at", "completed_at", "scheduled_at", "held_amount", "unit_price"],
     ...["currency", "campaign_id", "connector_id", "route_id", "carrier_code", "reservation_id"],
@@ -128,6 +131,20 @@ export const cancelCampaign: Run = async (context) => {
   });
   return 0;
 };
+
+/** The names of the tenants of messages; the id of one that is unknown. */
+async function tenantNames(
+  clients: CommandContext["clients"],
+  messages: readonly Message[],
+): Promise<Map<string, string>> {
+  const ids = [...new Set(messages.map(({ tenantId }) => tenantId))];
+  const names = new Map<string, string>();
+  for (const id of ids) {
+    const tenant = await findTenant(clients, id).catch(() => undefined);
+    names.set(id, tenant?.name ?? id);
+  }
+  return names;
+}
 
 function withoutHistory(message: Message): Row {
   const { history: _history, ...shown } = toJson(MessageSchema, message);

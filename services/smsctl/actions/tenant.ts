@@ -23,7 +23,7 @@ export const list: Run = async ({ clients, options, output }) => {
   await output.list(
     tenants.map((tenant) => toJson(TenantSchema, tenant)),
     {
-      columns: ["id", "name…", "suspended", "plan", "currency", "created_at", "rate_limit"],
+      columns: ["id", "name…", "suspended", "plan", "created_at", "currency", "rate_limit"],
       wide: ["burst", "bulk_max", "email_verified", "redact_bodies", "updated_at"],
     },
   );
