@@ -3,7 +3,10 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 BIN := node_modules/.bin
-NODE := $(BIN)/node
+# Ctrl-C of every command prints one word.
+NODE := $(BIN)/node --import ./deploy/dev/interrupted.mjs
+# For targets that stop or inspect a stack: the pinned Node, else the machine's own.
+ANY_NODE := $(if $(wildcard $(BIN)/node),$(BIN)/node,node) --import ./deploy/dev/interrupted.mjs
 # Tools installed by npm run on the pinned Node, not on the machine's own.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
@@ -21,30 +24,31 @@ install: ## the locked packages and the pinned Node (other targets run this firs
 	@node deploy/dev/install.mjs
 	@$(NODE) console/build.ts --if-changed
 
-# For targets that stop or inspect a stack: a changed lock file must not block them or replace its packages.
+# They install nothing: a changed lock file must not block them or replace the packages of a running stack.
 some-node:
-	@[ -x $(BIN)/node ] || $(MAKE) install
+	@[ -x $(BIN)/node ] || node -e 'process.exit(process.features.typescript ? 0 : 1)' 2>/dev/null || \
+	  { echo "no packages are installed, and this machine has no Node 22.18 or newer: make install" >&2; exit 1; }
 
 up: install ## starts the stack and sends one message; PORT_BASE=18080 moves every port, PROCESSES=apart runs one process per service
 	@$(NODE) deploy/dev/up.ts
 
 down: some-node ## stops the processes of make up; the data stays
-	@$(NODE) deploy/dev/down.ts
+	@$(ANY_NODE) deploy/dev/down.ts
 
 restart: install ## S=wallet[,mongod…]: restarts processes or servers with their settings
 	@$(NODE) deploy/dev/restart.ts "$(S)"
 
 status: some-node ## each process with its readiness and memory
-	@$(NODE) deploy/dev/status.ts
+	@$(ANY_NODE) deploy/dev/status.ts
 
 logs: some-node ## [S=wallet] [F=1]: the end of the logs, or of one; F=1 follows
-	@$(NODE) deploy/dev/logs.ts "$(S)" "$(F)"
+	@$(ANY_NODE) deploy/dev/logs.ts "$(S)" "$(F)"
 
 demo: install ## sends one more message and a small campaign, and follows them
 	@$(NODE) deploy/dev/demo.ts
 
 reset: some-node ## stops the stack and removes its data, keys and logs
-	@$(NODE) deploy/dev/reset.ts
+	@$(ANY_NODE) deploy/dev/reset.ts
 
 check: install ## format and lint, types, protocol lint and drift, house rules
 	@$(BIN)/biome ci --colors=off --log-level=error .

@@ -1,4 +1,4 @@
-import { awaitWebhook, get, say } from "./demo-calls.ts";
+import { awaitWebhook, fetchFrom, get, say } from "./demo-calls.ts";
 import { pollUntil } from "./poll.ts";
 import { StackError } from "./stack-error.ts";
 import type { StackFile } from "./stack-file.ts";
@@ -18,7 +18,7 @@ const WAIT_MS = 20_000;
 export async function runAnswerDemo(stack: StackFile): Promise<void> {
   const body = `Thank you! ${new Date().toISOString()}`;
   const sent = { source: HANDSET, destination: SHORT_CODE, text: body };
-  const response = await fetch(new URL("/mo", stack.smsc.control), {
+  const response = await fetchFrom("smsc-simulator", new URL("/mo", stack.smsc.control), {
     method: "POST",
     body: JSON.stringify(sent),
     signal: AbortSignal.timeout(WAIT_MS),

@@ -47,6 +47,13 @@ export async function call<T>(stack: StackFile, path: string, init: RequestInit)
   }
 }
 
+/** Calls a process of the stack; throws one line when it does not answer. */
+export function fetchFrom(name: string, url: string | URL, init?: RequestInit): Promise<Response> {
+  return fetch(url, init).catch((error: unknown) => {
+    throw new StackError(`${name} does not answer (${String(error)}): make restart S=${name}`);
+  });
+}
+
 /** A POST of JSON under an idempotency key of its own. */
 export function post(body: object): RequestInit {
   return {
@@ -64,7 +71,7 @@ export async function awaitWebhook(
 ): Promise<Received> {
   const found = await pollUntil(
     async () => {
-      const response = await fetch(`${stack.receiver.events}?contains=${id}`);
+      const response = await fetchFrom("receiver", `${stack.receiver.events}?contains=${id}`);
       const events = (await response.json()) as Received[];
       return events.find(({ body }) => {
         const object = JSON.parse(body)?.data?.object;

@@ -2,11 +2,12 @@ import { pathToFileURL } from "node:url";
 import { runAnswerDemo } from "./demo-answer.ts";
 import { awaitWebhook, call, get, post, say } from "./demo-calls.ts";
 import { runCampaignDemo } from "./demo-campaign.ts";
-import { readJson } from "./json-file.ts";
-import { layoutOf } from "./paths.ts";
+import { readJson, writeJson } from "./json-file.ts";
+import { type Layout, layoutOf } from "./paths.ts";
 import { pollUntil } from "./poll.ts";
+import { requireRunningStack } from "./running-stack.ts";
 import { runCommand, StackError } from "./stack-error.ts";
-import type { StackFile } from "./stack-file.ts";
+import { type StackFile, type StackState, stackFile } from "./stack-file.ts";
 
 type Message = {
   readonly id: string;
@@ -98,11 +99,30 @@ function units(amount: string): bigint {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   await runCommand(async () => {
-    const stack = readJson<StackFile>(layoutOf().stackFile);
-    if (stack === undefined) throw new StackError("there is no stack yet: make up");
+    const stack = await seedAgain(layoutOf());
     await runDemo(stack);
     await runCampaignDemo(stack);
     await runAnswerDemo(stack);
     sayNext();
   });
+}
+
+/** Makes what someone has removed since `make up`: the webhook endpoint, the sender ID, money. */
+async function seedAgain(layout: Layout): Promise<StackFile> {
+  const before = requireRunningStack(layout);
+  const state = readJson<StackState>(layout.stateFile);
+  if (state === undefined) return before;
+  // Loaded after the check: the clients take longer than the answer that the stack is down.
+  const [{ createLauncher }, { seed }] = await Promise.all([
+    import("./launch.ts"),
+    import("./seed.ts"),
+  ]);
+  const launcher = createLauncher(layout, state);
+  const seeded = await seed(launcher);
+  const stack = stackFile(layout, state, launcher.tls, launcher.secrets, seeded);
+  if (seeded.webhook_secret !== before.receiver.secret) {
+    say("the webhook endpoint of the demo tenant was gone: it is made again\n");
+  }
+  writeJson(layout.stackFile, stack);
+  return stack;
 }

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { ensureCertificates, type TlsFiles } from "./certificates.ts";
-import { type Layout, ROOT, SERVERS_DIR } from "./paths.ts";
+import { type Layout, logFileOf, ROOT, SERVERS_DIR } from "./paths.ts";
 import { noteProcess } from "./pid-files.ts";
 import { pollUntil } from "./poll.ts";
-import { opsPort, portOf } from "./port-layout.ts";
+import { portOf } from "./port-layout.ts";
+import { answersOk, readyUrl } from "./probes.ts";
 import {
   argumentsOf,
   fixedSettings,
   LEAN_START,
-  placeOf,
   RECEIVER,
   type StackPlan,
   stackSettings,
@@ -208,31 +208,6 @@ function machineEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
     if (value !== undefined && MACHINE_SETTINGS.test(name)) kept[name] = value;
   }
   return kept;
-}
-
-/** The URL of a process's readiness probe. */
-export function readyUrl(state: StackState, name: string): string {
-  const port =
-    name === RECEIVER
-      ? portOf(state.portBase, "receiver-events")
-      : opsPort(state.portBase, placeOf(state, name));
-  return `http://127.0.0.1:${port}/readyz`;
-}
-
-/** True when a GET is answered with 200 within a second. */
-export async function answersOk(url: string): Promise<boolean> {
-  try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(1_000) });
-    await response.body?.cancel();
-    return response.ok;
-  } catch {
-    return false;
-  }
-}
-
-/** The log file of a process. */
-export function logFileOf(layout: Layout, name: string): string {
-  return join(layout.logDir, `${name}.log`);
 }
 
 function readyLine(name: string, port: number, begunMs: number): string {

@@ -1,10 +1,9 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readJson } from "./json-file.ts";
-import { logFileOf } from "./launch.ts";
-import { layoutOf } from "./paths.ts";
+import { layoutOf, logFileOf } from "./paths.ts";
+import { processNames } from "./process-names.ts";
 import { processCalled } from "./process-table.ts";
-import { processNames } from "./restart-stack.ts";
 import { runCommand, StackError } from "./stack-error.ts";
 import type { StackState } from "./stack-file.ts";
 
@@ -13,7 +12,7 @@ await runCommand(async () => {
   const [typed = "", follow = ""] = process.argv.slice(2);
   const layout = layoutOf();
   const state = readJson<StackState>(layout.stateFile);
-  if (state === undefined) throw new StackError("there are no logs yet: make up first");
+  if (state === undefined) throw new StackError("there are no logs yet: make up");
   const names = [...processNames(state), "migrate"];
   const wanted = typed === "" ? names : [processCalled(state.processes, typed)];
   if (!wanted.every((name) => names.includes(name))) {

@@ -32,3 +32,8 @@ export function layoutOf(named = process.env.STACK_DIR || join(ROOT, ".local")) 
     receiverSecretsFile: join(dir, "receiver-secrets.json"),
   } as const;
 }
+
+/** The log file of a process. */
+export function logFileOf(layout: Layout, name: string): string {
+  return join(layout.logDir, `${name}.log`);
+}

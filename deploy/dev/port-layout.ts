@@ -1,3 +1,4 @@
+import { portHolder } from "./port-holder.ts";
 import { isPortFree } from "./ports.ts";
 import { StackError } from "./stack-error.ts";
 
@@ -67,15 +68,24 @@ export function portBaseIn(env: NodeJS.ProcessEnv): number | undefined {
 /** Throws one line naming every port of `wanted` (port to its user) that something else listens on. */
 export async function requireFreePorts(wanted: ReadonlyMap<number, string>): Promise<void> {
   const checks = await Promise.all(
-    [...wanted].map(async ([port, user]) =>
-      (await isPortFree(port)) ? [] : [`${port} (${user})`],
-    ),
+    [...wanted].map(async ([port, user]) => ((await isPortFree(port)) ? [] : [{ port, user }])),
   );
   const taken = checks.flat();
   if (taken.length === 0) return;
   const one = taken.length === 1;
+  const named = taken.slice(0, NAMED_MAX).map(describeTaken).join(", ");
+  const more = taken.length > NAMED_MAX ? ` and ${taken.length - NAMED_MAX} more` : "";
   throw new StackError(
-    `port${one ? "" : "s"} ${taken.join(", ")} of 127.0.0.1 ${one ? "is" : "are"} taken: ` +
+    `port${one ? "" : "s"} ${named}${more} of 127.0.0.1 ${one ? "is" : "are"} taken: ` +
       "end what listens there, or choose other ports: PORT_BASE=18080 make up",
   );
+}
+
+/** Another stack holds many ports: a few tell which one. */
+const NAMED_MAX = 3;
+
+function describeTaken({ port, user }: { readonly port: number; readonly user: string }): string {
+  // Another user's processes cannot be seen.
+  const holder = portHolder(port) ?? "a process of another user";
+  return `${port} (for ${user}, held by ${holder})`;
 }

@@ -1,13 +1,16 @@
 import { readJson, writeJson } from "./json-file.ts";
 import { createLauncher, launchProcess, launchServer } from "./launch.ts";
 import { type Layout, layoutOf } from "./paths.ts";
-import { processCalled, RECEIVER, SMSC_SIMULATOR } from "./process-table.ts";
+import { runningProcesses } from "./pid-files.ts";
+import { embeddedServers, processNames } from "./process-names.ts";
+import { processCalled } from "./process-table.ts";
+import { STACK_IS_DOWN } from "./running-stack.ts";
 import { SERVERS, type ServerName } from "./server-table.ts";
 import { settingsIn } from "./settings.ts";
 import { StackError } from "./stack-error.ts";
 import { pidsOf, type StackFile, type StackState } from "./stack-file.ts";
 import { withStackLock } from "./stack-lock.ts";
-import { embeddedServers, refuseOthers, type StartOptions } from "./start-stack.ts";
+import { refuseOthers, type StartOptions } from "./start-stack.ts";
 import { stopProcesses } from "./stop-stack.ts";
 
 export type RestartOptions = Pick<StartOptions, "dir" | "env" | "progress" | "onStart">;
@@ -23,7 +26,8 @@ export async function restartProcess(typed: string, options: RestartOptions): Pr
 
 async function restart(layout: Layout, typed: string, options: RestartOptions): Promise<void> {
   const kept = readJson<StackState>(layout.stateFile);
-  if (kept === undefined) throw new StackError("there is no stack to restart: make up first");
+  const running = runningProcesses(layout.runDir);
+  if (kept === undefined || running.size === 0) throw new StackError(STACK_IS_DOWN);
   refuseOthers(options.env, layout, kept);
   const state: StackState = {
     ...kept,
@@ -33,6 +37,12 @@ async function restart(layout: Layout, typed: string, options: RestartOptions): 
   const names = processNames(state);
   if (!names.includes(name)) {
     throw new StackError(`no process is called "${typed}": S= takes ${names.join(", ")}`);
+  }
+  const missing = embeddedServers(state).find((one) => one !== name && !running.has(one));
+  if (missing !== undefined && !(name in SERVERS)) {
+    throw new StackError(
+      `${missing} is down, which ${name} needs: make restart S=${missing} first`,
+    );
   }
   writeJson(layout.stateFile, state);
   await stopProcesses(layout, new Set([name]), options.progress);
@@ -45,10 +55,4 @@ async function restart(layout: Layout, typed: string, options: RestartOptions): 
     const pids = pidsOf(layout, state.processes);
     if (file !== undefined) writeJson(layout.stackFile, { ...file, pids });
   }
-}
-
-/** The names that `make restart`, `make logs` and stack.json use, in the order of starting. */
-export function processNames(state: StackState): string[] {
-  const services = state.processes.map((row) => row.name);
-  return [...embeddedServers(state), SMSC_SIMULATOR, RECEIVER, ...services];
 }

@@ -3,6 +3,7 @@ import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import type { Connector } from "../../proto/gen/sms/v1/routing_pb.js";
 import { ConnectorType } from "../../proto/gen/sms/v1/routing_pb.js";
 import { SenderIdReview, SenderIdStatus } from "../../proto/gen/sms/v1/sender_id_pb.js";
+import { WebhookEndpointStatus } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { SHORT_CODE } from "./demo-answer.ts";
 import { readJson, writeJson } from "./json-file.ts";
 import type { Launcher } from "./launch.ts";
@@ -179,11 +180,12 @@ async function seedWebhook(
   const url = `https://localhost:${portOf(state.portBase, "receiver")}/`;
   const { endpoints } = await webhooks.listEndpoints({ tenantId });
   const mine = endpoints.find(({ id }) => id === kept?.webhook_id);
+  const isEnabled = mine?.status === WebhookEndpointStatus.ENABLED;
   const isSubscribed = EVENT_TYPES.every((type) => mine?.eventTypes.includes(type));
-  if (mine !== undefined && kept !== undefined && mine.url === url && isSubscribed) {
+  if (mine !== undefined && kept !== undefined && mine.url === url && isEnabled && isSubscribed) {
     return { webhook_id: mine.id, webhook_secret: kept.webhook_secret };
   }
-  // An endpoint with an unknown secret, another port or fewer events is unusable here.
+  // An endpoint that is disabled, or has an unknown secret, another port or fewer events is unusable here.
   const stale = endpoints.filter((endpoint) => endpoint.id === mine?.id || endpoint.url === url);
   for (const { id } of stale) await webhooks.deleteEndpoint({ tenantId, endpointId: id });
   const { endpoint, secret } = await webhooks.createEndpoint({

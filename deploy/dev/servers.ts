@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { totalmem } from "node:os";
 import { join } from "node:path";
-import { type Db, MongoClient } from "mongodb";
+import type { Db } from "mongodb";
 import { findServer } from "./find-server.ts";
 import { pollUntil } from "./poll.ts";
 import { firstAnswer } from "./ports.ts";
@@ -126,6 +126,8 @@ export async function isServing(name: ServerName, port: number): Promise<boolean
 }
 
 async function isPrimary(port: number): Promise<boolean> {
+  // Loaded when it is needed: `make status` and `make logs` also run before packages are installed.
+  const { MongoClient } = await import("mongodb");
   const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
     serverSelectionTimeoutMS: 2_000,
   });

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
+import { requireDiskSpace } from "./disk-space.ts";
 import { requireExternalServers } from "./external-servers.ts";
 import { readJson, writeJson } from "./json-file.ts";
 import {
@@ -21,6 +22,7 @@ import {
   portOf,
   requireFreePorts,
 } from "./port-layout.ts";
+import { embeddedServers } from "./process-names.ts";
 import {
   gatewayPort,
   placeOf,
@@ -57,6 +59,10 @@ export type StartOptions = {
  */
 export async function startStack(options: StartOptions): Promise<StackFile> {
   const layout = layoutOf(options.dir);
+  // Before the first write, which is the lock.
+  if (runningProcesses(layout.runDir).size === 0) {
+    requireDiskSpace(layout, !options.env.MONGODB_URI);
+  }
   return withStackLock(layout, () => start(layout, options), options.signal);
 }
 
@@ -200,13 +206,6 @@ async function launchMissing(
 async function settleAll(halt: AbortController, work: readonly Promise<void>[]): Promise<void> {
   await Promise.all(work.map((one) => one.catch((error: unknown) => halt.abort(error))));
   halt.signal.throwIfAborted();
-}
-
-/** The servers that this stack runs itself. */
-export function embeddedServers(state: StackState): ServerName[] {
-  return Object.values(SERVERS)
-    .map(({ name }) => name)
-    .filter((name) => !state.external.includes(name));
 }
 
 function wantedPorts(state: StackState, running: ReadonlySet<string>): Map<number, string> {

@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { readJson } from "./json-file.ts";
-import { answersOk, readyUrl } from "./launch.ts";
 import { layoutOf } from "./paths.ts";
 import { runningProcesses } from "./pid-files.ts";
 import { portOf } from "./port-layout.ts";
-import { processNames } from "./restart-stack.ts";
+import { answersOk, readyUrl } from "./probes.ts";
+import { processNames } from "./process-names.ts";
+import { STACK_IS_DOWN } from "./running-stack.ts";
 import { SERVERS, type ServerName } from "./server-table.ts";
 import { isServing } from "./servers.ts";
 import { runCommand } from "./stack-error.ts";
@@ -16,7 +17,7 @@ await runCommand(async () => {
   const state = readJson<StackState>(layout.stateFile);
   const running = runningProcesses(layout.runDir);
   if (state === undefined || running.size === 0) {
-    process.stdout.write("the stack is down: make up\n");
+    process.stdout.write(`${STACK_IS_DOWN}\n`);
     process.exitCode = 1;
     return;
   }

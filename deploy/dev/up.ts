@@ -6,14 +6,14 @@ import { startStack } from "./start-stack.ts";
 await runCommand(async () => {
   const begunMs = performance.now();
   const abort = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => abort.abort(new StackError("stopped before it was up")));
-  }
+  const stop = () => abort.abort(new StackError("stopped before it was up"));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
   const stack = await startStack({
     env: process.env,
     signal: abort.signal,
     progress: (line) => process.stdout.write(`  ${line}\n`),
   });
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, stop);
   const took = ((performance.now() - begunMs) / 1000).toFixed(1);
   process.stdout.write(`up in ${took} s: ${stack.gateway} (docs ${stack.docs})\n\n`);
   await runDemo(stack);

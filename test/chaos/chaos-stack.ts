@@ -8,11 +8,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readJson } from "../../deploy/dev/json-file.ts";
 import {
-  answersOk,
   createLauncher,
   type Launcher,
   launchServer,
-  readyUrl,
   spawnProcess,
 } from "../../deploy/dev/launch.ts";
 import { layoutOf } from "../../deploy/dev/paths.ts";
@@ -20,6 +18,7 @@ import { runningProcesses } from "../../deploy/dev/pid-files.ts";
 import { pollUntil } from "../../deploy/dev/poll.ts";
 import { grpcPort, PORTS_OF_A_STACK, portOf } from "../../deploy/dev/port-layout.ts";
 import { freePortRange, freePorts } from "../../deploy/dev/ports.ts";
+import { answersOk, readyUrl } from "../../deploy/dev/probes.ts";
 import { SMSC_SIMULATOR } from "../../deploy/dev/process-table.ts";
 import { endProcess, isRunning, killProcess } from "../../deploy/dev/processes.ts";
 import type { ServerName } from "../../deploy/dev/server-table.ts";

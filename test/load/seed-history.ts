@@ -4,18 +4,13 @@
  * `smsctl check` stays clean. Written in bulk without waiting for the disk: lost ones on a power
  * cut are no loss.
  */
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { MongoClient } from "mongodb";
+import { layoutOf } from "../../deploy/dev/paths.ts";
+import { requireRunningStack } from "../../deploy/dev/running-stack.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { seedHistory } from "./history.ts";
 
-const file = join(process.env.STACK_DIR ?? ".local", "stack.json");
-if (!existsSync(file)) {
-  process.stderr.write("no stack is running: make up first\n");
-  process.exit(1);
-}
-const stack = JSON.parse(readFileSync(file, "utf8")) as StackFile;
+const stack = runningStack();
 const count = Number(process.env.COUNT ?? 10_000_000);
 const client = await new MongoClient(stack.mongodb_uri).connect();
 const startedMs = performance.now();
@@ -30,3 +25,12 @@ await seedHistory(client, {
 });
 process.stdout.write("\n");
 await client.close();
+
+function runningStack(): StackFile {
+  try {
+    return requireRunningStack(layoutOf());
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.exit(1);
+  }
+}

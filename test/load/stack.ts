@@ -16,7 +16,9 @@ export async function loadStack(
   processes = processLayout(process.env),
 ): Promise<LoadStack> {
   const file = process.env.BENCH_STACK;
-  if (file !== undefined && existsSync(file)) {
+  if (file !== undefined) {
+    // A stack of its own instead would measure something else.
+    if (!existsSync(file)) throw new Error(`BENCH_STACK=${file} does not exist: make up`);
     return {
       stack: JSON.parse(readFileSync(file, "utf8")) as StackFile,
       stop: async () => undefined,

@@ -45,7 +45,10 @@ const PLACES: readonly { readonly pattern: RegExp; readonly rank?: number }[] = 
   { pattern: /^gateway\/operations\/((campaigns|messages|sends|webhooks)\/)?[\w-]+\.ts$/ },
   { pattern: /^gateway\/docs\/((content|examples|webhook-verification)\/)?[\w-]+\.ts$/ },
   { pattern: /^console\/(build\.ts|main\.tsx|(api|core|parts|pages)\/[\w-]+\.tsx?)$/ },
-  { pattern: /^deploy\/((dev|chart|backup)\/)?[\w-]+\.m?ts$|^deploy\/dev\/install\.mjs$/ },
+  {
+    pattern:
+      /^deploy\/((dev|chart|backup)\/)?[\w-]+\.m?ts$|^deploy\/dev\/(install|interrupted)\.mjs$/,
+  },
   { pattern: /^test\/(unit|contract|integration|e2e)\/[\w-]+\/[\w.-]+\.test\.ts$/ },
   { pattern: /^test\/(chaos|load|fuzz|chart|clients|support)\/([\w-]+\/)?[\w.-]+\.ts$/ },
   { pattern: /^test\/tidy\/[\w-]+\.test\.ts$/ },

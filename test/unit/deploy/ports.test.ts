@@ -59,7 +59,9 @@ describe("the ports of a stack", () => {
       ]);
       const error = await requireFreePorts(wanted).catch((reason: unknown) => reason);
       expect(error).to.be.instanceOf(StackError);
-      expect(String(error)).to.include(`${taken} (gateway)`).and.include("PORT_BASE=");
+      expect(String(error))
+        .to.include(`${taken} (for gateway, held by node`)
+        .and.include("PORT_BASE=");
       expect(String(error)).not.to.include(String(free));
     } finally {
       server.close();
