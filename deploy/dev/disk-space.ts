@@ -12,7 +12,7 @@ const SERVERS_BYTES = 400 * MB;
 /** For what a run adds. */
 const RUN_BYTES = 100 * MB;
 
-/** Throws one line when the stack would fill the disk: a server that meets a full disk ends in the middle of its work. */
+/** Throws one line when the stack would fill the disk: a server on a full disk ends in the middle of its work. */
 export function requireDiskSpace(layout: Layout, hasOwnServers: boolean): void {
   const isNew = !existsSync(join(layout.dataDir, "mongod"));
   const needed = RUN_BYTES + (hasOwnServers && isNew ? NEW_DATA_BYTES : 0);

@@ -1,3 +1,4 @@
+import { consoleLink } from "./console-link.ts";
 import { runDemo, sayNext } from "./demo.ts";
 import { runCommand, StackError } from "./stack-error.ts";
 import { startStack } from "./start-stack.ts";
@@ -17,5 +18,6 @@ await runCommand(async () => {
   const took = ((performance.now() - begunMs) / 1000).toFixed(1);
   process.stdout.write(`up in ${took} s: ${stack.gateway} (docs ${stack.docs})\n\n`);
   await runDemo(stack);
+  process.stdout.write(`\nconsole: ${await consoleLink(stack)}\n`);
   sayNext();
 });

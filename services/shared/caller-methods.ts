@@ -66,6 +66,7 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
     "sms.v1.TenantService": [
       ...["CreateTenant", "GetTenant", "ListTenants", "UpdateTenant"],
       ...["CreateApiKey", "ListApiKeys", "RevokeApiKey", "ListAuditRecords"],
+      ...["CreatePortalLink", "ListPeople", "InvitePerson", "RemovePerson"],
     ],
     "sms.v1.SenderIdService": [
       ...["CreateSenderId", "ListSenderIds", "ReviewSenderId", "ListAuditRecords"],

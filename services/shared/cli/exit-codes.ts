@@ -22,6 +22,7 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, number>> = {
   unauthenticated: EXIT.refused,
   insufficient_balance: EXIT.refused,
   ip_not_allowed: EXIT.refused,
+  origin_not_allowed: EXIT.refused,
   insufficient_scope: EXIT.refused,
   email_not_verified: EXIT.refused,
   tenant_suspended: EXIT.refused,

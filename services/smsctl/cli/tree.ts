@@ -4,6 +4,7 @@ import type { ProgramDefinition } from "../../shared/cli/definition.ts";
 import { CAMPAIGN_GROUP } from "../commands/campaign.ts";
 import { CONNECTOR_GROUP } from "../commands/connector.ts";
 import { KEYWORD_GROUP, SUPPRESSION_GROUP } from "../commands/consent.ts";
+import { CONSOLE_GROUP } from "../commands/console.ts";
 import { CONTEXT_GROUP, completionCommand } from "../commands/context.ts";
 import { INBOUND_GROUP, INBOUND_NUMBER_GROUP } from "../commands/inbound.ts";
 import { KEY_GROUP } from "../commands/key.ts";
@@ -46,6 +47,7 @@ export function smsctlProgram(): ProgramDefinition<CommandContext> {
     entries: [
       ...[MESSAGE_GROUP, CAMPAIGN_GROUP, INBOUND_GROUP, INBOUND_NUMBER_GROUP],
       ...[SUPPRESSION_GROUP, KEYWORD_GROUP, WEBHOOK_GROUP, TENANT_GROUP, KEY_GROUP],
+      CONSOLE_GROUP,
       ...[SENDER_ID_GROUP, WALLET_GROUP, CONNECTOR_GROUP, ROUTE_GROUP, DEAD_GROUP],
       ...[AUDIT_COMMAND, CHECK_COMMAND, CONTEXT_GROUP, completionCommand(smsctlProgram)],
     ],
