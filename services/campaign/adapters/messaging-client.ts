@@ -94,6 +94,8 @@ function chunkToProto({ campaign, key, heldMax, recipients }: ChunkRequest) {
     ...toProto(campaign, recipients),
     idempotencyKey: key,
     fingerprint: fingerprintOf(campaign, recipients),
+    // The key's record decides between two sends of a chunk. A lock would delay the repeat after a kill of messaging.
+    fenced: true,
     ...(heldMax === undefined ? {} : { heldAmountMax: heldMax }),
   };
 }
