@@ -24,7 +24,8 @@ describe("campaigns at full speed", function () {
   it("a pause stops submits within a second, but for those in the carrier's window", async () => {
     const id = await world.draft(nigerianNumbers(8000));
     await world.start(id);
-    await eventually(async () => (await world.submitted()) > 500, { what: "500 submits" });
+    const isFast = async () => (await world.submitted()) > 500;
+    await eventually(isFast, { timeoutMs: 60_000, what: "500 submits" });
     const before = await world.submitted();
     await world.campaigns.pauseCampaign(world.target(id));
     await within(1000);
@@ -54,7 +55,7 @@ describe("campaigns at full speed", function () {
           ({ progress }) => (progress?.sent ?? 0n) + (progress?.delivered ?? 0n) > 0n,
         );
       },
-      { what: "messages of both campaigns" },
+      { timeoutMs: 60_000, what: "messages of both campaigns" },
     );
     const delays: number[] = [];
     for (let at = 0; at < SINGLES; at += 1) delays.push(await sentAfterMs(other, at));
