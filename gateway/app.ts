@@ -35,6 +35,7 @@ import type { Operation, OperationResponse } from "./operations/operation.ts";
 import {
   allowedMethods,
   compileOperations,
+  methodNotAllowed,
   type OperationTable,
   operationFor,
   type PathMatch,
@@ -70,7 +71,7 @@ export function createApp(parts: AppParts): Koa {
   app.use(outermost(parts, table));
   app.use(parts.pages);
   app.use(parts.console);
-  app.use(dispatch(parts));
+  app.use(dispatch(parts, table));
   return app;
 }
 
@@ -96,10 +97,10 @@ function outermost(parts: AppParts, table: OperationTable): Middleware {
       if (!announcesBody(context.req)) countIn(parts, state);
       else if (!parts.loadLimiter.hasCapacity()) throw serviceBusy();
       if (context.req.headers.host === undefined && context.req.httpVersionMinor > 0) {
-        throw new AppError("bad_request", "An HTTP/1.1 request names its host.");
+        throw new AppError("bad_request", "The request has no Host header.");
       }
       if (isDuplicateHeader(context.req.rawHeaders, "host")) {
-        throw new AppError("bad_request", "A request names its host once.");
+        throw new AppError("bad_request", "The request has two Host headers. Send one.");
       }
       await next();
       // A page does not read the body of its request. Node would read an endless one to its end.
@@ -164,7 +165,7 @@ function respondWithError(parts: AppParts, context: Context, thrown: unknown): s
 }
 
 /** The checks from the body to the handler, in the order of the contract. */
-function dispatch(parts: AppParts): Middleware {
+function dispatch(parts: AppParts, table: OperationTable): Middleware {
   const deprecation = deprecationHeaders(parts.docsUrl);
   return async (context) => {
     const state = context.state as RequestState;
@@ -178,7 +179,7 @@ function dispatch(parts: AppParts): Middleware {
       admitLarge: (bytes) => admitLarge(parts, context, bytes),
     });
     countIn(parts, state);
-    if (match === undefined || operation === undefined) return unmatched(parts, context);
+    if (match === undefined || operation === undefined) return unmatched(parts, table, context);
     const caller = await admit(parts, context);
     if (!caller.scopes.has(operation.scope)) {
       throw new AppError("insufficient_scope", lacksScope(caller, operation.scope));
@@ -269,7 +270,7 @@ function wantsCsv(context: Context): boolean {
 }
 
 /** Answers paths and methods that no operation has. Below /v1 the caller must be admitted first. */
-async function unmatched(parts: AppParts, context: Context): Promise<void> {
+async function unmatched(parts: AppParts, table: OperationTable, context: Context): Promise<void> {
   const { match, path } = context.state as RequestState;
   const allow = match === undefined ? undefined : allowedMethods(match);
   if (allow !== undefined && context.method === "OPTIONS") {
@@ -281,7 +282,9 @@ async function unmatched(parts: AppParts, context: Context): Promise<void> {
   if (path.startsWith("/v1/")) await admit(parts, context);
   if (allow !== undefined) {
     context.set("Allow", allow);
-    throw new AppError("method_not_allowed", "This path does not have that method.");
+    throw methodNotAllowed(context.method, allow);
   }
-  throw new AppError("not_found", "There is no such path.");
+  const near = table.nearest(path);
+  const hint = near === undefined ? "" : ` Did you mean ${near}?`;
+  throw new AppError("not_found", `There is no such path.${hint}`);
 }

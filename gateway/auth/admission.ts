@@ -40,7 +40,8 @@ export async function identify(parts: AdmissionParts, context: Context): Promise
   const address = addressOf(parts, context);
   (context.state as RequestState).address = address;
   if (!caller.allowsAddress(address)) {
-    throw new AppError("ip_not_allowed", "The API key may not be used from this IP address.");
+    const text = `The API key may not be used from the address ${address}.`;
+    throw new AppError("ip_not_allowed", text);
   }
   return caller;
 }
@@ -64,8 +65,9 @@ export async function charge(
   setHeader(context, "RateLimit-Remaining", String(decision.remaining));
   setHeader(context, "RateLimit-Reset", String(decision.resetS));
   if (!decision.isAllowed) {
-    const text = cost > 1 ? "; a large body counts as several" : "";
-    throw new AppError("rate_limited", `Too many requests; slow down${text}.`, {
+    const large = cost > 1 ? " A large body counts as several." : "";
+    const text = `Too many requests: the account may send ${rate} each second. Slow down.${large}`;
+    throw new AppError("rate_limited", text, {
       retryAfterMs: decision.retryAfterMs,
     });
   }

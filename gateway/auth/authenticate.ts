@@ -3,6 +3,7 @@ import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
 import type { Caller } from "./caller.ts";
 import type { CallerCache } from "./caller-cache.ts";
+import { refusedKey } from "./refused-key.ts";
 import { isFromConsole } from "./same-origin.ts";
 import { sessionSecret } from "./session-cookie.ts";
 
@@ -56,7 +57,7 @@ export function createAuthenticator(options: {
             ? undefined
             : await keys.find(secret);
       if (caller === undefined) {
-        throw new AppError("unauthenticated", "Give a valid API key as a bearer token.");
+        throw refusedKey(authorization);
       }
       return caller;
     },

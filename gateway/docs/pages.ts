@@ -3,9 +3,9 @@
  * pages are also at the root, for a proxy that serves them under another address.
  */
 import type { Middleware } from "koa";
-import { AppError } from "../../services/shared/core/errors.ts";
 import type { RequestState } from "../http/request-state.ts";
 import type { Operation } from "../operations/operation.ts";
+import { methodNotAllowed } from "../operations/operation-table.ts";
 import { EXAMPLES, examplePage } from "./content/example-pages.ts";
 import { ERROR_CODES, errorPage } from "./error-pages.ts";
 import { PAGE_POLICY } from "./html.ts";
@@ -38,7 +38,7 @@ export function createPages(
     }
     context.set("Allow", "GET, HEAD, OPTIONS");
     if (method !== "OPTIONS") {
-      throw new AppError("method_not_allowed", "This path does not have that method.");
+      throw methodNotAllowed(method, "GET, HEAD");
     }
     context.status = 204;
     return;

@@ -52,7 +52,7 @@ export async function readBody(
   if (announced > limits.bytesMax) throw tooLarge(limits.bytesMax);
   const isAcceptable = isOfType(request, hooks.takesCsv);
   // A chunked body may be empty, so wait for its first byte; an announced one is refused at once.
-  if (!isAcceptable && !isChunked) throw wrongType(hooks.takesCsv);
+  if (!isAcceptable && !isChunked) throw wrongType(request, hooks.takesCsv);
   const isLarge = announced > LARGE_BYTES;
   const isKept = !isLarge || (await hooks.admitLarge(announced));
   if (request.socket.destroyed) throw incomplete();
@@ -63,7 +63,7 @@ export async function readBody(
     timeoutMs: limits.timeoutMs,
     budget: limits.budget,
     bytesMax: isAcceptable ? limits.bytesMax : 0,
-    overflow: () => (isAcceptable ? tooLarge(limits.bytesMax) : wrongType(hooks.takesCsv)),
+    overflow: () => (isAcceptable ? tooLarge(limits.bytesMax) : wrongType(request, hooks.takesCsv)),
     isAdmitted: isLarge,
     isKept,
     hooks,
@@ -221,13 +221,27 @@ function incomplete(): AppError {
 }
 
 function tooLarge(bytesMax: number): AppError {
-  return new AppError("payload_too_large", `A request body has at most ${bytesMax} bytes.`);
-}
-
-function wrongType(takesCsv: boolean): AppError {
-  const types = takesCsv ? "application/json or text/csv" : "application/json";
   return new AppError(
-    "unsupported_media_type",
-    `Send the body as ${types} in UTF-8, without content encoding.`,
+    "payload_too_large",
+    `The body has more than ${bytesMax} bytes. Split the request.`,
   );
 }
+
+function wrongType({ headers, rawHeaders }: IncomingMessage, takesCsv: boolean): AppError {
+  const wanted = `Content-Type: application/json${takesCsv ? " or text/csv" : ""}`;
+  const { "content-type": type, "content-encoding": encoding } = headers;
+  const refused = (text: string) => new AppError("unsupported_media_type", text);
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
+    return refused("The body is compressed. Send it without Content-Encoding.");
+  }
+  if (isDuplicateHeader(rawHeaders, "content-type")) {
+    return refused(`The request has two Content-Type headers. Send one: ${wanted}.`);
+  }
+  if (type === undefined) return refused(`The request has no Content-Type. Send ${wanted}.`);
+  if (JSON_TYPE.test(type)) return refused(`JSON must be in UTF-8. Send ${wanted}.`);
+  const [given = ""] = type.slice(0, TYPE_CHARS_MAX).split(";");
+  return refused(`The body is ${given.trim()}. Send it with ${wanted}.`);
+}
+
+/** How much of a media type a problem shows. */
+const TYPE_CHARS_MAX = 64;

@@ -27,13 +27,24 @@ export function toProblem(error: AppError, requestId: string, docsUrl: string): 
     title,
     status: http,
     code: error.code,
-    detail: error.message,
+    detail: detailOf(error),
     request_id: requestId,
     errors: error.fields.map(({ field, code, message }) => ({ field, code, message })),
     ...(required_amount === undefined ? {} : { required_amount }),
     ...(available_amount === undefined ? {} : { available_amount }),
     ...(currency === undefined ? {} : { currency }),
   };
+}
+
+/** The text of the error. That of wrong fields says what is wrong with the first: a person may not read the list. */
+function detailOf({ code, message, fields }: AppError): string {
+  // A misspelt name also leaves the field missing that was meant, so it explains more.
+  const first = fields.find((fault) => fault.code === "unknown_field") ?? fields[0];
+  if (code !== "validation_error" || first === undefined) return message;
+  const named = first.field === "" ? first.message : `${first.field}: ${first.message}`;
+  const more = fields.length - 1;
+  if (more === 0) return named;
+  return `${named} ${more === 1 ? "One more field is" : `${more} more fields are`} wrong.`;
 }
 
 /** Headers of an error: `Retry-After` in whole seconds, `WWW-Authenticate` on 401. */

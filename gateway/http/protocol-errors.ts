@@ -27,7 +27,10 @@ export function protocolErrorResponse(parserCode: string | undefined, docsUrl: s
 function toError(parserCode: string | undefined): AppError {
   switch (parserCode) {
     case "HPE_HEADER_OVERFLOW":
-      return new AppError("headers_too_large", "The address and headers are too long.");
+      return new AppError(
+        "headers_too_large",
+        "The address and headers are longer than 16 KiB together.",
+      );
     case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
       return new AppError("payload_too_large", "The body's chunk extensions are too long.");
     case "ERR_HTTP_REQUEST_TIMEOUT":

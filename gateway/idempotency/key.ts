@@ -8,6 +8,6 @@ export function readIdempotencyKey(header: string | undefined): {
 } {
   if (header === undefined) return { key: "", faults: [] };
   if (KEY_FORM.test(header)) return { key: header, faults: [] };
-  const message = "An Idempotency-Key has 1 to 64 of A-Z, a-z, 0-9, _ and -.";
+  const message = "The key must have 1 to 64 characters: letters from A to Z, digits, _ and -.";
   return { key: "", faults: [{ field: "Idempotency-Key", code: "invalid_format", message }] };
 }

@@ -42,10 +42,13 @@ export async function runOnce<T>(locks: KeyLocks, request: KeyedRequest<T>): Pro
     if (lock.state === "busy_other") {
       throw new AppError(
         "idempotency_key_reused",
-        "This Idempotency-Key is in use by a request with another body.",
+        "This Idempotency-Key is in use by a different request. Use a new key.",
       );
     }
-    throw new AppError("conflict", "A request with this Idempotency-Key is still in progress.");
+    throw new AppError(
+      "conflict",
+      "The first request with this Idempotency-Key is still running. Repeat this one in a second.",
+    );
   }
   try {
     const response = await request.run(lock.state === "acquired");

@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { JSON_DEPTH_MAX } from "../../services/shared/core/canonical-json-depth.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { countMembers, type JsonBounds, type JsonPrescan, prescanJson } from "./prescan.ts";
+import { jsonSyntaxText } from "./syntax-text.ts";
 
 /** A parsed body and its size: the number of object members and commas. */
 export type JsonBody = {
@@ -33,13 +34,15 @@ export function parseObject(bytes: Buffer): JsonBody {
   if (prescan.isOver) throw invalidJson(exceededBound(prescan));
   if (!isUtf8(bytes)) throw invalidJson("The body is not valid UTF-8.");
   let value: unknown;
+  const text = bytes.toString("utf8");
   try {
-    value = JSON.parse(bytes.toString("utf8"));
+    value = JSON.parse(text);
   } catch (error) {
-    throw invalidJson("The body is not valid JSON.", error);
+    throw invalidJson(jsonSyntaxText(text, error), error);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw invalidJson("The body must be a JSON object.");
+    const found = value === null ? "null" : Array.isArray(value) ? "a list" : `a ${typeof value}`;
+    throw invalidJson(`The body must be a JSON object, not ${found}.`);
   }
   const { members, commas } = prescan;
   if (countMembers(value) !== members) {

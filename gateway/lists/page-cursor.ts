@@ -19,7 +19,8 @@ export type PageCursor = {
 export const WRONG_CURSOR: FieldError = {
   field: "cursor",
   code: "invalid_value",
-  message: "This is no cursor of this list with these filters.",
+  message:
+    "The cursor is not of this list with these filters. Use next_cursor of the previous page.",
 };
 
 /**

@@ -33,15 +33,15 @@ export function resolveTimeRange(
     faults.push({
       field: "created_after",
       code: "out_of_range",
-      message: "Messages are kept for 12 months; created_after lies within them.",
+      message: "The time must be at most 12 months ago: messages are kept no longer.",
     });
   }
   if (createdBeforeMs !== undefined && beforeMs < afterMs) {
-    const message = "created_before lies before created_after.";
+    const message = "The time must be after created_after.";
     faults.push({ field: "created_before", code: "out_of_range", message });
   } else if (beforeMs - afterMs > spanMaxMs + graceMs) {
     const days = Math.floor(spanMaxMs / 86_400_000);
-    const message = `One request covers at most ${days} days.`;
+    const message = `One request may span at most ${days} days. Bring created_after and created_before closer.`;
     faults.push({ field: "created_before", code: "range_too_large", message });
   }
   return faults.length > 0 ? { faults } : { range: { afterMs, beforeMs } };

@@ -1,4 +1,6 @@
 import Router from "@koa/router";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { nearestWord } from "../schemas/nearest-word.ts";
 import type { Method, Operation } from "./operation.ts";
 
 /** A matched path: its operations by method, and the values of its parameters. */
@@ -9,7 +11,11 @@ export type PathMatch = {
 };
 
 /** Finds the operations of a path; `undefined` when no operation has it. */
-export type OperationTable = { match(path: string): PathMatch | undefined };
+export type OperationTable = {
+  match(path: string): PathMatch | undefined;
+  /** The path without parameters that was probably meant. */
+  nearest(path: string): string | undefined;
+};
 
 type PathEntry = { readonly path: string; readonly methods: Map<Method, Operation> };
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
@@ -31,7 +37,11 @@ export function compileOperations(operations: readonly Operation[]): OperationTa
     router.register(path, [...methods.keys()], () => undefined);
   }
 
+  const shown = operations.flatMap(({ path, isRemoved }) =>
+    isRemoved === true || path.includes(":") ? [] : path,
+  );
   return {
+    nearest: (path) => nearestWord(path, shown) ?? nearestWord(`/v1${path}`, shown),
     match(path) {
       const found = exact.get(path);
       if (found !== undefined) return found;
@@ -54,6 +64,13 @@ export function allowedMethods({ methods }: PathMatch): string {
   const names: string[] = shown.map(({ method }) => method);
   if (names.includes("GET")) names.push("HEAD");
   return [...names, "OPTIONS"].join(", ");
+}
+
+/** The error for a method that a path does not take; `allow` is the value of its header `Allow`. */
+export function methodNotAllowed(method: string, allow: string): AppError {
+  const taken = allow.split(", ").filter((one) => one !== "OPTIONS" && one !== "HEAD");
+  const text = `This path does not take ${method}. It takes ${taken.join(", ")}.`;
+  return new AppError("method_not_allowed", text);
 }
 
 function groupByPath(operations: readonly Operation[]): Map<string, Map<Method, Operation>> {

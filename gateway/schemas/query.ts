@@ -22,11 +22,14 @@ const EMPTY: ParsedQuery = { values: {}, faults: [] };
 
 /** Compiles parameters into a parser of query strings (`application/x-www-form-urlencoded`). */
 export function compileQuery(parameters: QuerySchema): (query: string) => ParsedQuery {
-  const validate = compileSchema({
-    type: "object",
-    additionalProperties: false,
-    properties: parameters,
-  });
+  const validate = compileSchema(
+    {
+      type: "object",
+      additionalProperties: false,
+      properties: parameters,
+    },
+    "parameter",
+  );
   return (query) => {
     if (query === "") return EMPTY;
     const { values, faults } = readPairs(query, parameters);
@@ -65,12 +68,14 @@ function readPairs(query: string, parameters: QuerySchema) {
     const text = decode(equals < 0 ? "" : pair.slice(equals + 1));
     const schema = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
     if (text === undefined) {
-      faults.push(fault(name, "invalid_format", "The value is not percent-encoded UTF-8."));
+      faults.push(
+        fault(name, "invalid_format", "The value is not UTF-8 with percent-encoding (RFC 3986)."),
+      );
     } else if (schema?.type === "array") {
       values[name] ??= [];
       (values[name] as string[]).push(text);
     } else if (schema !== undefined && Object.hasOwn(values, name)) {
-      faults.push(fault(name, "invalid_value", "This parameter may be given only once."));
+      faults.push(fault(name, "invalid_value", "The parameter is given twice; give it once."));
     } else {
       values[name] = schema === undefined ? text : coerce(text, schema);
     }

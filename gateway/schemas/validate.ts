@@ -1,12 +1,15 @@
-import { Ajv, type ErrorObject, type Options, type SchemaObject, str } from "ajv";
+import { Ajv, type ErrorObject, type Options, type SchemaObject } from "ajv";
 import { AppError, type FieldError } from "../../services/shared/core/errors.ts";
 import { parseInstant } from "../../services/shared/core/rfc3339.ts";
+import { type FaultKind, faultText } from "./fault-texts.ts";
 
 const OPTIONS: Options = {
   strict: true,
   strictTypes: false,
   allowUnionTypes: true,
   unicodeRegExp: true,
+  // Errors have their schema and value, from which `fault-texts.ts` makes a sentence.
+  verbose: true,
 };
 
 /**
@@ -19,6 +22,9 @@ const first = prepare(new Ajv(OPTIONS));
 /** Field errors in one response. */
 const ERRORS_MAX = 1000;
 
+/** Errors with a sentence of their own: a person reads no more, and near names take time to find. */
+const TEXTS_MAX = 100;
+
 /** Beyond this size only the first fault is reported; no valid body is as large. */
 const SIZE_MAX = 100_000;
 
@@ -26,29 +32,29 @@ const SIZE_MAX = 100_000;
 export type Validator = (value: unknown, size?: number) => readonly FieldError[];
 
 /** Compiles a schema; the variant that stops at the first fault only on first use. */
-export function compileSchema(schema: SchemaObject): Validator {
+export function compileSchema(schema: SchemaObject, kind: FaultKind = "field"): Validator {
   const findAll = all.compile(schema);
   let findFirst: typeof findAll | undefined;
   return (value, size = 0) => {
     if (size > SIZE_MAX) {
       findFirst ??= first.compile(schema);
-      return findFirst(value) ? [] : toFieldErrors(findFirst.errors ?? []);
+      return findFirst(value) ? [] : toFieldErrors(findFirst.errors ?? [], kind);
     }
-    return findAll(value) ? [] : toFieldErrors(findAll.errors ?? []);
+    return findAll(value) ? [] : toFieldErrors(findAll.errors ?? [], kind);
   };
 }
 
 /** Throws `validation_error` when there are field errors. */
 export function refuse(fields: readonly FieldError[]): void {
   if (fields.length === 0) return;
-  throw new AppError("validation_error", "One or more fields are not valid.", { fields });
+  throw new AppError("validation_error", "The request is not valid.", { fields });
 }
 
 function prepare(ajv: Ajv): Ajv {
   // `example` (OpenAPI) is not in Ajv's vocabulary.
   if (ajv.getKeyword("example") === false) ajv.addKeyword("example");
-  addLengthKeyword(ajv, "minLength", "fewer", (text, min) => !isShorter(text, min));
-  addLengthKeyword(ajv, "maxLength", "more", (text, max) => isShorter(text, max + 1));
+  addLengthKeyword(ajv, "minLength", (text, min) => !isShorter(text, min));
+  addLengthKeyword(ajv, "maxLength", (text, max) => isShorter(text, max + 1));
   ajv.addFormat("date-time", (text) => parseInstant(text) !== undefined);
   return ajv.addFormat("uri", true);
 }
@@ -57,7 +63,6 @@ function prepare(ajv: Ajv): Ajv {
 function addLengthKeyword(
   ajv: Ajv,
   keyword: "minLength" | "maxLength",
-  word: "fewer" | "more",
   check: (text: string, bound: number) => boolean,
 ): void {
   ajv.removeKeyword(keyword);
@@ -65,9 +70,6 @@ function addLengthKeyword(
     keyword,
     type: "string",
     schemaType: "number",
-    error: {
-      message: ({ schemaCode }) => str`must NOT have ${word} than ${schemaCode} characters`,
-    },
     compile: (bound: number) => (text: string) => check(text, bound),
   });
 }
@@ -100,7 +102,7 @@ const CODES: Readonly<Record<string, string>> = {
   maximum: "out_of_range",
 };
 
-function toFieldErrors(errors: readonly ErrorObject[]): readonly FieldError[] {
+function toFieldErrors(errors: readonly ErrorObject[], kind: FaultKind): readonly FieldError[] {
   const fields: FieldError[] = [];
   const seen = new Set<string>();
   for (const error of errors) {
@@ -110,7 +112,8 @@ function toFieldErrors(errors: readonly ErrorObject[]): readonly FieldError[] {
     // Report one fault per field: a value of the wrong type has no meaningful length.
     if (seen.has(field)) continue;
     seen.add(field);
-    fields.push({ field, code, message: messageOf(error, code) });
+    const message = fields.length < TEXTS_MAX ? faultText(error, kind) : "The value is not valid.";
+    fields.push({ field, code, message });
     if (fields.length === ERRORS_MAX) break;
   }
   return fields;
@@ -138,14 +141,4 @@ function fieldPath(pointer: string): string {
       if (/^\d+$/.test(part)) return `${path}[${part}]`;
       return path === "" ? part : `${path}.${part}`;
     }, "");
-}
-
-function messageOf(error: ErrorObject, code: string): string {
-  if (code === "required") return "This field is required.";
-  if (code === "unknown_field") return "There is no such field.";
-  if (code === "invalid_format") return "The value does not have the required form.";
-  if (error.keyword === "enum") {
-    return `The value is not one of ${(error.params.allowedValues as unknown[]).join(", ")}.`;
-  }
-  return `The value ${error.message ?? "is not valid"}.`;
 }

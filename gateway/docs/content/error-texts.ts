@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../../../services/shared/core/errors.ts";
+import { UNKNOWN_KEY } from "../../auth/refused-key.ts";
 
 /** The page of one error code. */
 export type ErrorPage = {
@@ -24,15 +25,16 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     retry: NO_RETRY,
   },
   unauthenticated: {
-    detail: "Give a valid API key as a bearer token.",
+    detail: UNKNOWN_KEY,
     happened: "The request carries no API key, or one that does not exist or has been revoked.",
     fix:
-      "Send the header `Authorization: Bearer <API_KEY>` with a key of your account. Look " +
-      "for a cut-off key, or one of another environment.",
+      "`detail` says whether the header is missing, malformed, or has a key that is unknown or revoked. Send " +
+      "`Authorization: Bearer <API_KEY>` with a key of your account. Look for a cut-off key, or one of another " +
+      "environment.",
     retry: NO_RETRY,
   },
   insufficient_balance: {
-    detail: "The available balance does not cover this.",
+    detail: "The available balance does not cover this send.",
     happened:
       "A send is all or nothing: the available balance does not cover every recipient that " +
       "passed the checks, so nothing was accepted and nothing is charged. The problem names " +
@@ -43,7 +45,7 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     retry: "After topping up, with the same Idempotency-Key if you used one.",
   },
   ip_not_allowed: {
-    detail: "The API key may not be used from this IP address.",
+    detail: "The API key may not be used from the address 203.0.113.7.",
     happened: "The key has a list of permitted addresses, and this request came from another one.",
     fix: "Call from a permitted address, or add this one to the key's list.",
     retry: NO_RETRY,
@@ -76,7 +78,7 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     retry: NO_RETRY,
   },
   not_found: {
-    detail: "There is no such message.",
+    detail: "There is no such message in live mode.",
     happened:
       "The path, or the thing it names, does not exist for your account: the id is unknown, " +
       "malformed, another account's, or of the other mode (live or test).",
@@ -86,7 +88,7 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     retry: NO_RETRY,
   },
   method_not_allowed: {
-    detail: "This path does not have that method.",
+    detail: "This path does not take PUT. It takes POST.",
     happened: "The path exists, but not with this method. The header `Allow` names those it has.",
     fix: "Use one of the methods in `Allow`.",
     retry: NO_RETRY,
@@ -98,7 +100,8 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     retry: "Yes, with the same Idempotency-Key.",
   },
   conflict: {
-    detail: "A request with this Idempotency-Key is still in progress.",
+    detail:
+      "The first request with this Idempotency-Key is still running. Repeat this one in a second.",
     happened:
       "The first request with this Idempotency-Key is still running. This later one was " +
       "refused; the first continues. Or another request changed the endpoint at the same time, or a " +
@@ -117,7 +120,7 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     retry: NO_RETRY,
   },
   idempotency_key_reused: {
-    detail: "This key was used with a different request.",
+    detail: "This Idempotency-Key was used with a different request. Use a new key.",
     happened:
       "In the last 24 hours this Idempotency-Key was used on this endpoint with another body, or with an " +
       "API key of the other mode (live or test).",
@@ -139,19 +142,19 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     retry: NO_RETRY,
   },
   payload_too_large: {
-    detail: "A request body has at most 4194304 bytes.",
+    detail: "The body has more than 4194304 bytes. Split the request.",
     happened: "The request body is larger than 4 MiB.",
     fix: "Split the send into several requests.",
     retry: NO_RETRY,
   },
   unsupported_media_type: {
-    detail: "Send the body as application/json in UTF-8, without content encoding.",
+    detail: "The body is text/plain. Send it with Content-Type: application/json.",
     happened: "The body is not announced as JSON in UTF-8, or it is compressed.",
     fix: "Send `Content-Type: application/json`, and the body uncompressed.",
     retry: NO_RETRY,
   },
   validation_error: {
-    detail: "One or more fields are not valid.",
+    detail: "The request is not valid.",
     happened:
       "A field or parameter is missing, unknown or wrong, or no recipient passes. Nothing " +
       "was accepted and nothing is charged.",
@@ -162,13 +165,13 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     retry: NO_RETRY,
   },
   sender_id_not_approved: {
-    detail: "This sender ID cannot be used now.",
+    detail: "The sender ID cannot be used now. GET /v1/sender-ids lists yours.",
     happened: "`from` is not one of your sender IDs that can be used now.",
     fix: "List your sender IDs with GET /v1/sender-ids and use one whose `usable` is true.",
     retry: NO_RETRY,
   },
   rate_limited: {
-    detail: "Too many requests; slow down.",
+    detail: "Too many requests: the account may send 50 each second. Slow down.",
     happened:
       "The account has sent requests faster than it may, too many large ones at once, or more test messages than " +
       "a day allows. Nothing was done.",
@@ -178,7 +181,7 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     retry: "Yes, after Retry-After seconds.",
   },
   headers_too_large: {
-    detail: "The address and headers are too long.",
+    detail: "The address and headers are longer than 16 KiB together.",
     happened: "The request line and headers together are longer than 16 KiB.",
     fix: "Send fewer or shorter headers and a shorter address.",
     retry: NO_RETRY,

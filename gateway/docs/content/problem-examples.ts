@@ -4,6 +4,7 @@ import {
   type ErrorCode,
   type FieldError,
 } from "../../../services/shared/core/errors.ts";
+import { refusedKey } from "../../auth/refused-key.ts";
 import { type Problem, toProblem } from "../../http/problem.ts";
 import { ERROR_PAGES } from "./error-texts.ts";
 
@@ -20,6 +21,11 @@ const REQUIRED = "This field is required.";
 
 /** Codes with cases of their own; the others have the one of their page. */
 const CASES: Partial<Readonly<Record<ErrorCode, readonly [Case, ...Case[]]>>> = {
+  unauthenticated: [
+    { summary: "An unknown key" },
+    { summary: "No key", detail: refusedKey(undefined).message },
+    { summary: "A header of another form", detail: refusedKey("Basic").message },
+  ],
   not_found: [
     { summary: "An unknown message" },
     { summary: "An unknown webhook endpoint", detail: "There is no such webhook endpoint." },
@@ -43,7 +49,7 @@ const CASES: Partial<Readonly<Record<ErrorCode, readonly [Case, ...Case[]]>>> = 
         {
           field: "client_reference",
           code: "too_long",
-          message: "The value must NOT have more than 64 characters.",
+          message: "The value must have at most 64 characters.",
         },
       ],
     },
@@ -53,11 +59,19 @@ const CASES: Partial<Readonly<Record<ErrorCode, readonly [Case, ...Case[]]>>> = 
     },
     {
       summary: "A limit that is too large",
-      fields: [{ field: "limit", code: "out_of_range", message: "The value must be <= 100." }],
+      fields: [
+        { field: "limit", code: "out_of_range", message: "The value must be from 1 to 100." },
+      ],
     },
     {
       summary: "A misspelt parameter",
-      fields: [{ field: "verbose", code: "unknown_field", message: "There is no such field." }],
+      fields: [
+        {
+          field: "limt",
+          code: "unknown_field",
+          message: "There is no such parameter. Did you mean limit?",
+        },
+      ],
     },
     {
       summary: "A URL of a webhook endpoint",
@@ -66,7 +80,7 @@ const CASES: Partial<Readonly<Record<ErrorCode, readonly [Case, ...Case[]]>>> = 
           field: "url",
           code: "invalid_value",
           message:
-            "The URL must use HTTPS on an allowed port, name a public host, and carry no credentials.",
+            "The URL must use HTTPS on port 443 or 8443, name a public host, and have no user name or password.",
         },
       ],
     },
@@ -75,7 +89,11 @@ const CASES: Partial<Readonly<Record<ErrorCode, readonly [Case, ...Case[]]>>> = 
     {
       summary: "A sender ID that cannot be used",
       fields: [
-        { field: "from", code: "invalid_value", message: "This sender ID cannot be used now." },
+        {
+          field: "from",
+          code: "invalid_value",
+          message: "The sender ID cannot be used now. GET /v1/sender-ids lists yours.",
+        },
       ],
     },
   ],

@@ -1,7 +1,7 @@
 import type { Client } from "@connectrpc/connect";
 import type { Message, MessagingService } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { fingerprint } from "../../../services/shared/core/canonical-json.ts";
-import type { FieldError } from "../../../services/shared/core/errors.ts";
+import { AppError, type FieldError } from "../../../services/shared/core/errors.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { MESSAGE_EXAMPLE } from "../../docs/content/samples.ts";
 import { dataOf, NO_BODY } from "../../docs/operation-doc.ts";
@@ -15,7 +15,7 @@ import { MESSAGE_ID } from "../../schemas/responses.ts";
 import { compileSchema, refuse } from "../../schemas/validate.ts";
 import { EMPTY_BODY } from "../../schemas/webhooks.ts";
 import type { Operation, OperationRequest, OperationResponse } from "../operation.ts";
-import { parseMessageId, unknownMessage } from "./get.ts";
+import { parseMessageId } from "./get.ts";
 
 export type CancelPorts = {
   readonly messaging: Client<typeof MessagingService>;
@@ -72,7 +72,7 @@ export function cancelOperation(ports: CancelPorts): Operation {
 
 async function cancel(ports: CancelPorts, request: OperationRequest): Promise<OperationResponse> {
   const { caller } = request;
-  const messageId = parseMessageId(request.params.message_id);
+  const messageId = parseMessageId(request.params.message_id, caller.mode);
   const { key, faults: keyFaults } = readIdempotencyKey(request.idempotencyKey);
   const target = { tenantId: caller.tenantId, mode: caller.mode, messageId };
   // No body, `null` and an empty object mean the same.
@@ -123,7 +123,7 @@ function readEmptyBody(request: OperationRequest): {
 }
 
 function toAnswer({ message, replayed }: Cancelled): OperationResponse {
-  if (message === undefined) throw unknownMessage();
+  if (message === undefined) throw new AppError("internal_error", "The answer has no message.");
   return {
     status: 200,
     body: { data: renderMessage(message) },

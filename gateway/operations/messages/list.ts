@@ -130,7 +130,7 @@ async function readRecipient(to: string | undefined, faults: FieldError[]): Prom
   const { normaliseNumber } = await import("../../../services/shared/core/phone.ts");
   const number = normaliseNumber(to);
   if (number !== undefined) return number;
-  const message = "This is not a valid phone number.";
+  const message = "The value is not a phone number.";
   faults.push({ field: "to", code: "invalid_recipient", message });
   return "";
 }

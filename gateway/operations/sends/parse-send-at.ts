@@ -19,12 +19,12 @@ export function parseSendAt(
   if (atMs === undefined) {
     return fault(
       "invalid_format",
-      "send_at is an RFC 3339 date-time, such as 2027-01-15T09:30:00Z.",
+      "The value must be an RFC 3339 date and time with its offset, such as 2027-01-15T09:30:00Z.",
     );
   }
   if (atMs < nowMs + bounds.minMs - TRANSIT_GRACE_MS || atMs > nowMs + bounds.maxMs) {
     const [least, most] = [durationInWords(bounds.minMs), durationInWords(bounds.maxMs)];
-    return fault("out_of_range", `send_at lies from ${least} to ${most} ahead.`);
+    return fault("out_of_range", `The time must be from ${least} to ${most} from now.`);
   }
   return { sendAtMs: atMs };
 }

@@ -38,7 +38,7 @@ function lengthFault(
   // The account's limit applies to bulk sends only (`docs/contract.md#sends`).
   const max = kind.endpoint === SendEndpoint.BULK ? bulkMax : BULK_DEFAULT;
   if (!Array.isArray(items) || items.length <= max) return undefined;
-  const message = `At most ${max} recipients are allowed in one request.`;
+  const message = `The list must have at most ${max} items; it has ${items.length}. Split the request.`;
   return { field: kind.listField, code: "too_many", message };
 }
 
@@ -48,7 +48,7 @@ function addTextFaults(body: Record<string, unknown>, faults: FieldError[]): voi
   if (typeof shared === "string") {
     if (hasLoneSurrogate(shared)) faults.push(loneSurrogate("body"));
     else if (shared.length > BODY_UNITS_MAX || describeText(shared).segments > SEGMENTS_MAX) {
-      const message = `A body has at most ${SEGMENTS_MAX} segments.`;
+      const message = `The text needs more than ${SEGMENTS_MAX} segments. Shorten it.`;
       faults.push({ field: "body", code: "body_too_long", message });
     }
   }
@@ -62,6 +62,6 @@ function addTextFaults(body: Record<string, unknown>, faults: FieldError[]): voi
 }
 
 function loneSurrogate(field: string): FieldError {
-  const message = "The text holds half of a surrogate pair, which is no character.";
+  const message = "The text has half of a surrogate pair, such as a broken emoji.";
   return { field, code: "invalid_format", message };
 }

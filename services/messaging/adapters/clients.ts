@@ -185,7 +185,7 @@ async function toRefusal(
   const { errorCode } = outcome;
   // A tenant without a wallet has no funds.
   if (errorCode === "insufficient_balance" || errorCode === "not_found") {
-    return new AppError("insufficient_balance", "The available balance does not cover this.", {
+    return new AppError("insufficient_balance", "The available balance does not cover this send.", {
       extra: {
         required_amount: formatAmount(hold.amount),
         available_amount: formatAmount(outcome.available),

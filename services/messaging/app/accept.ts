@@ -169,7 +169,7 @@ function checkMaySend(tenant: TenantFacts): void {
 
 /** Has its own code, and names the wrong field as a validation error does. */
 function unusableSender(): AppError {
-  const message = "This sender ID cannot be used now.";
+  const message = "The sender ID cannot be used now. GET /v1/sender-ids lists yours.";
   const fields = [{ field: "from", code: "invalid_value", message }];
   return new AppError("sender_id_not_approved", message, { fields });
 }

@@ -61,13 +61,13 @@ export function createCancels(options: {
       request.messageId,
       (message, nowMs) => {
         if (isGivenUp()) throw tooLate();
-        if (!isVisible(message, request.tenantId, request.mode)) throw notFound();
+        if (!isVisible(message, request.tenantId, request.mode)) throw notFound(request.mode);
         return cancelMessage(message, nowMs);
       },
       toRecord,
       request.source,
     );
-    if (decision === undefined) throw notFound();
+    if (decision === undefined) throw notFound(request.mode);
     return decision.message;
   }
 
@@ -77,7 +77,7 @@ export function createCancels(options: {
       if (key === undefined) return { kind: "done", result: await cancelOnce(request, isGivenUp) };
       // Check visibility before the key: a replay would show a live message to a test key.
       const found = await store.find(messageId);
-      if (found === undefined || !isVisible(found, tenantId, mode)) throw notFound();
+      if (found === undefined || !isVisible(found, tenantId, mode)) throw notFound(mode);
       const scope = cancelScope(tenantId, messageId, key);
       return options.idempotency.run({ scope, fingerprint, isLocked }, (replaces) =>
         cancelOnce(request, isGivenUp, (message) => ({
@@ -125,8 +125,9 @@ export function isVisible(
 }
 
 /** The error for a message that does not exist, or belongs to another tenant or mode. */
-export function notFound(): AppError {
-  return new AppError("not_found", "There is no such message.");
+export function notFound(mode: MessageMode | undefined): AppError {
+  const where = mode === undefined ? "" : ` in ${mode} mode`;
+  return new AppError("not_found", `There is no such message${where}.`);
 }
 
 function tooLate(): AppError {

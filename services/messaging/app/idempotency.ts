@@ -212,7 +212,10 @@ export function keyInUse(): AppError {
 }
 
 function reused(): AppError {
-  return new AppError("idempotency_key_reused", "This key was used with a different request.");
+  return new AppError(
+    "idempotency_key_reused",
+    "This Idempotency-Key was used with a different request. Use a new key.",
+  );
 }
 
 /** True if two byte strings are equal. */

@@ -119,7 +119,7 @@ export function createQueries(options: {
   return {
     async get(tenantId, messageId, mode) {
       const message = await store.find(messageId);
-      if (message === undefined || !isVisible(message, tenantId, mode)) throw notFound();
+      if (message === undefined || !isVisible(message, tenantId, mode)) throw notFound(mode);
       return message;
     },
     async list(filter, { limit, isSettled, allowsShort }) {

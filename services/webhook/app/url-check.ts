@@ -24,7 +24,7 @@ export async function checkUrl(
     if (isResolved !== true) throw new Error("no name server responded in time");
   } catch (cause) {
     const message =
-      "The URL must use HTTPS on an allowed port, name a public host, and carry no credentials.";
+      "The URL must use HTTPS on port 443 or 8443, name a public host, and have no user name or password.";
     throw new AppError("validation_error", "The URL cannot be used.", {
       cause,
       fields: [{ field: "url", code: url === "" ? "required" : "invalid_value", message }],

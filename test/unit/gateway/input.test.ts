@@ -329,7 +329,7 @@ describe("send_at", () => {
     it(`is refused with the configured bounds: ${words}`, () => {
       const reading = parseSendAt("2027-11-21T12:00:00Z", now, { minMs, maxMs });
       const text = "fault" in reading ? reading.fault.message : "";
-      expect(text).to.equal(`send_at lies ${words} ahead.`);
+      expect(text).to.equal(`The time must be ${words} from now.`);
     });
   }
 
