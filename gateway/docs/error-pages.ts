@@ -1,63 +1,65 @@
+/** The pages about error codes, and the tables of codes, as Markdown. */
 import { ERRORS, type ErrorCode } from "../../services/shared/core/errors.ts";
 import { FIELD_CODES, MESSAGE_CODES } from "./content/code-texts.ts";
 import { ERROR_PAGES } from "./content/error-texts.ts";
 import { problemExample } from "./content/problem-examples.ts";
-import { type Html, html, json, page, prose, row } from "./html.ts";
+import type { DocPage } from "./site/doc-page.ts";
+import { jsonBlock, markdownTable } from "./site/markdown-table.ts";
 
 /** Every code of the registry. */
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 
 /** The page of one error code: the cause, the fix, whether to retry. */
-export function errorPage(code: ErrorCode, docsUrl: string): string {
+export function errorPage(code: ErrorCode, docsUrl: string): DocPage {
   const { http, title } = ERRORS[code];
-  const text = ERROR_PAGES[code];
-  return page(
-    `${code} — ${title}`,
-    html`<p><a href="${docsUrl}">Reference</a></p>
-<h1>${title}</h1>
-<p>HTTP ${http}, code <code>${code}</code></p>
-<h2>What happened</h2>
-<p>${prose(text.happened)}</p>
-<h2>How to fix it</h2>
-<p>${prose(text.fix)}</p>
-<h2>Retry?</h2>
-<p>${prose(text.retry)}</p>
-<h2>Example</h2>
-${json(problemExample(code, docsUrl))}
-${code === "validation_error" ? html`<h2>Codes of fields</h2>${fieldTable()}` : html``}`,
-  );
+  const { happened, fix, retry } = ERROR_PAGES[code];
+  return {
+    path: `/errors/${code}`,
+    title,
+    description: `HTTP ${http}, code \`${code}\`.`,
+    section: "Error codes",
+    order: http,
+    markdown: `## What happened
+
+${happened}
+
+## How to fix it
+
+${fix}
+
+## Retry?
+
+${retry}
+
+## Example
+
+${jsonBlock(problemExample(code, docsUrl))}
+${code === "validation_error" ? `\n## Codes of fields\n\n${fieldTable()}\n` : ""}`,
+  };
 }
 
 /** The codes of `errors` entries. */
-export function fieldTable(): Html {
-  const rows = Object.entries(FIELD_CODES).map(([code, text]) =>
-    row(html`<code>${code}</code>`, text),
+export function fieldTable(): string {
+  return markdownTable(
+    ["Code", "Meaning"],
+    Object.entries(FIELD_CODES).map(([code, text]) => [`\`${code}\``, text]),
   );
-  return html`<table>
-${rows}
-</table>`;
 }
 
 /** The codes of message errors, by status. */
-export function messageCodeTable(): Html {
+export function messageCodeTable(): string {
   const rows = Object.entries(MESSAGE_CODES).flatMap(([status, codes]) =>
-    Object.entries(codes).map(([code, text]) => row(status, html`<code>${code}</code>`, text)),
+    Object.entries(codes).map(([code, text]) => [`\`${status}\``, `\`${code}\``, text]),
   );
-  return html`<table><tr><th>Status</th><th>error.code</th><th></th></tr>
-${rows}
-</table>`;
+  return markdownTable(["Status", "`error.code`", "Meaning"], rows);
 }
 
-/** The list of all codes, each with a link to its page. */
-export function errorTable(docsUrl: string): Html {
-  const rows = ERROR_CODES.map((code) =>
-    row(
-      String(ERRORS[code].http),
-      html`<a href="${docsUrl}/errors/${code}"><code>${code}</code></a>`,
-      prose(ERROR_PAGES[code].happened),
-    ),
-  );
-  return html`<table><tr><th>HTTP</th><th>code</th><th>What happened</th></tr>
-${rows}
-</table>`;
+/** The list of all codes, each with a link to its page, for a page in a folder of the root. */
+export function errorTable(): string {
+  const rows = ERROR_CODES.map((code) => [
+    String(ERRORS[code].http),
+    `[\`${code}\`](../errors/${code}.md)`,
+    ERRORS[code].title,
+  ]);
+  return markdownTable(["HTTP", "Code", "Title"], rows);
 }

@@ -1,77 +1,133 @@
 /**
  * Pages that need no key. The documentation address is `/docs` of this gateway unless `DOCS_URL` is set. The same
- * pages are also at the root, for a proxy that serves them under another address.
+ * pages are also at the root, for a proxy that serves them under another address. They are built on first use.
  */
-import type { Middleware } from "koa";
+import type { Context, Middleware } from "koa";
 import type { RequestState } from "../http/request-state.ts";
 import type { Operation } from "../operations/operation.ts";
 import { methodNotAllowed } from "../operations/operation-table.ts";
-import { EXAMPLES, examplePage } from "./content/example-pages.ts";
-import { ERROR_CODES, errorPage } from "./error-pages.ts";
-import { PAGE_POLICY } from "./html.ts";
-import { migrationPage } from "./migration-page.ts";
 import { buildOpenApi } from "./openapi.ts";
-import { referencePage } from "./reference-page.ts";
+import { pagePolicy } from "./page-policy.ts";
+import { unhashed } from "./site/asset-path.ts";
+import { createSiteLoader, type Site } from "./site/load-site.ts";
+import { ENCODINGS, NOT_FOUND_PATH, type SiteFile } from "./site/site-file.ts";
 
-/** A page as bytes, so that all connections share one copy. */
-type Page = { readonly type: string; readonly body: Buffer };
+export type PagesOptions = { readonly baseUrl: string; readonly docsUrl: string };
 
-const HTML = "text/html; charset=utf-8";
+/** Browsers ask again after five minutes, with the ETag. A new release's pages may be older for that long. */
+const PAGE_CACHE = "public, max-age=300";
+const ASSET_CACHE = "public, max-age=31536000, immutable";
 
-/** Builds all pages once and serves them by path; calls `next` for other paths. */
-export function createPages(
-  operations: readonly Operation[],
-  options: { readonly baseUrl: string; readonly docsUrl: string },
-): Middleware {
-  const pages = buildPages(operations, options);
-  return (context, next) => {
+/** The parts of the site that only a request below one of these paths, or for one of these files, needs. */
+const PLACES = /^\/(docs|reference|guides|errors|examples|assets|api\/migrations)(\/|\.md$|$)/;
+const FILES = /^\/(openapi\.json|search\.json|llms\.txt|llms-full\.txt|index\.md)$/;
+
+/** Serves the pages by path; calls `next` for other paths. */
+export function createPages(operations: readonly Operation[], options: PagesOptions): Middleware {
+  const { baseUrl, docsUrl } = options;
+  const loadSite = createSiteLoader(() => ({
+    document: JSON.stringify(buildOpenApi(operations, options)),
+    docsUrl,
+    apiUrl: baseUrl === "/" ? new URL(docsUrl).origin : baseUrl,
+  }));
+  const isAtRoot = new URL(docsUrl).pathname === "/";
+  return async (context, next) => {
     const { path } = context.state as RequestState;
-    const page = path.startsWith("/v1/") ? undefined : pages.get(path);
-    if (page === undefined) return next();
-    const { method } = context;
-    if (method === "GET" || method === "HEAD") {
-      context.set("Content-Type", page.type);
-      context.set("X-Content-Type-Options", "nosniff");
-      if (page.type === HTML) context.set("Content-Security-Policy", PAGE_POLICY);
-      context.body = page.body;
+    const isPlace = PLACES.test(path) || FILES.test(path) || (isAtRoot && path === "/");
+    if (!isPlace && !wantsNotFoundPage(context)) return next();
+    const site = await loadSite();
+    const found = isPlace ? findFile(site, path) : undefined;
+    if (found === undefined) {
+      if (!wantsNotFoundPage(context)) return next();
+      const page = site.get(NOT_FOUND_PATH);
+      if (page === undefined) return next();
+      respond(context, page, pagePolicy("", baseUrl));
+      context.status = 404;
       return;
     }
-    context.set("Allow", "GET, HEAD, OPTIONS");
-    if (method !== "OPTIONS") {
-      throw methodNotAllowed(method, "GET, HEAD");
+    if (!isRead(context)) return refuseMethod(context);
+    if ("redirect" in found) {
+      context.status = 308;
+      context.set("Location", found.redirect);
+      return;
     }
-    context.status = 204;
-    return;
+    respond(context, found.file, pagePolicy(found.file.path, baseUrl), found.isExact);
   };
 }
 
-function buildPages(
-  operations: readonly Operation[],
-  options: { readonly baseUrl: string; readonly docsUrl: string },
-): ReadonlyMap<string, Page> {
-  const { docsUrl } = options;
-  const document = buildOpenApi(operations, options);
-  const json = Buffer.from(JSON.stringify(document));
-  const openApi = { type: "application/json; charset=utf-8", body: json };
-  const reference = html(referencePage(document, docsUrl));
-  const pages = new Map<string, Page>([
-    ["/docs", reference],
-    ["/docs/", reference],
-  ]);
-  // A documentation address without a path has the reference at its root.
-  if (new URL(docsUrl).pathname === "/") pages.set("/", reference);
-  const add = (path: string, page: Page) => pages.set(path, page).set(`/docs${path}`, page);
-  add("/openapi.json", openApi);
-  add("/api/migrations/send-endpoint", html(migrationPage(docsUrl)));
-  for (const example of EXAMPLES) {
-    add(`/examples/${example.slug}`, html(examplePage(example, docsUrl)));
-  }
-  for (const code of ERROR_CODES) {
-    add(`/errors/${code}`, html(errorPage(code, docsUrl)));
-  }
-  return pages;
+type Found = { readonly file: SiteFile; readonly isExact: boolean } | { readonly redirect: string };
+
+/** The file at a path of the server: with or without `/docs` before it. */
+function findFile(site: Site, path: string): Found | undefined {
+  const own = path.replace(/^\/docs(?=\/|$)/, "");
+  const file = site.get(own);
+  if (file !== undefined) return { file, isExact: true };
+  const renamed = RENAMED[own];
+  if (renamed !== undefined) return { redirect: renamed };
+  // Relative links of a page count from its folder, so an added slash would break them.
+  const shorter = own.replace(/\/$/, "");
+  if (site.has(shorter) && shorter !== own) return { redirect: `../${shorter.split("/").at(-1)}` };
+  if (path === "/docs.md") return found(site, "/index.md");
+  return own.startsWith("/assets/") ? otherRelease(site, own) : undefined;
 }
 
-function html(text: string): Page {
-  return { type: HTML, body: Buffer.from(text) };
+/** Paths with another name now; relative, so that they are right behind any prefix. */
+const RENAMED: Readonly<Record<string, string>> = {
+  "/errors": "guides/errors",
+  "/examples": "examples/send",
+  "/guides": "guides/quickstart",
+};
+
+function found(site: Site, path: string): Found | undefined {
+  const file = site.get(path);
+  return file === undefined ? undefined : { file, isExact: true };
+}
+
+/**
+ * An asset under the hash of another release: during an upgrade a browser may have its page from one replica and asks
+ * another one for the style sheet. This release's content must not be kept under that name.
+ */
+function otherRelease(site: Site, path: string): Found | undefined {
+  for (const file of site.values()) {
+    if (file.isImmutable && unhashed(file.path) === unhashed(path)) return { file, isExact: false };
+  }
+  return undefined;
+}
+
+function respond(context: Context, file: SiteFile, policy: string, isExact = true): void {
+  const encoding = ENCODINGS.find((one) => context.acceptsEncodings(one) !== false) ?? "identity";
+  context.status = 200;
+  context.set("Content-Type", file.type);
+  context.set("X-Content-Type-Options", "nosniff");
+  context.set("ETag", `"${file.hash}-${encoding}"`);
+  context.set("Cache-Control", file.isImmutable && isExact ? ASSET_CACHE : PAGE_CACHE);
+  context.vary("Accept-Encoding");
+  if (file.type.startsWith("text/html")) {
+    context.set("Content-Security-Policy", policy);
+    context.set("Referrer-Policy", "no-referrer");
+  }
+  if (context.fresh) {
+    context.status = 304;
+    return;
+  }
+  if (encoding !== "identity") context.set("Content-Encoding", encoding);
+  const body = file.bodies[encoding];
+  context.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+}
+
+function refuseMethod(context: Context): void {
+  context.set("Allow", "GET, HEAD, OPTIONS");
+  if (context.method !== "OPTIONS") throw methodNotAllowed(context.method, "GET, HEAD");
+  context.status = 204;
+}
+
+function isRead({ method }: Context): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
+/** Whether a browser asks for a path that does not exist. Callers of the API get a problem, as do all of `/v1/`. */
+function wantsNotFoundPage(context: Context): boolean {
+  const { path, match } = context.state as RequestState;
+  if (match !== undefined || path.startsWith("/v1/") || !isRead(context)) return false;
+  return /(?:^|,)\s*text\/html\s*(?:;|,|$)/i.test(context.req.headers.accept ?? "");
 }

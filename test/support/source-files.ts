@@ -6,7 +6,7 @@ import { ROOT } from "../../deploy/dev/paths.ts";
 /** One text file of the repository. */
 export type SourceFile = { readonly path: string; readonly text: string };
 
-const BINARY = /\.(png|jpg|ico|gz|tgz|woff2?)$/;
+const BINARY = /\.(png|jpg|ico|br|gz|tgz|woff2?)$/;
 
 /** Every file that is, or is about to be, in version control. */
 export function repositoryFiles(): SourceFile[] {

@@ -43,7 +43,9 @@ const PLACES: readonly { readonly pattern: RegExp; readonly rank?: number }[] = 
   },
   { pattern: /^gateway\/(lists|schemas|render)\/[\w-]+\.ts$/ },
   { pattern: /^gateway\/operations\/((campaigns|messages|sends|webhooks)\/)?[\w-]+\.ts$/ },
-  { pattern: /^gateway\/docs\/((content|examples|webhook-verification)\/)?[\w-]+\.ts$/ },
+  { pattern: /^gateway\/docs\/((content|examples|site|webhook-verification)\/)?[\w-]+\.ts$/ },
+  // Scripts of the pages, which browsers run.
+  { pattern: /^gateway\/docs\/assets\/[\w-]+\.js$/ },
   { pattern: /^console\/(build\.ts|main\.tsx|(api|core|parts|pages)\/[\w-]+\.tsx?)$/ },
   {
     pattern:

@@ -5,6 +5,7 @@ import { exists, linesWith, rule, sources } from "../support/house-rules.ts";
  * request, a socket, a lease) and ends with it; it is no queue, cache or retry loop.
  */
 const OWN_TIMERS: Readonly<Record<string, string>> = {
+  "gateway/docs/assets/site.js": "runs in a browser: the label of one button",
   "gateway/docs/examples/retry-safely.ts": "an example for customers, who do not have our code",
   "gateway/http/body.ts": "the time limit of one body",
   "gateway/http/drain-request.ts": "the time limits of one refused body",

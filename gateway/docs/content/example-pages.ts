@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Html, html, page } from "../html.ts";
+import type { DocPage } from "../site/doc-page.ts";
+import { codeBlock } from "../site/markdown-table.ts";
 
 /** A worked example: the same small program in several languages. */
 type Example = {
@@ -25,12 +26,12 @@ function inEveryLanguage(program: string): Record<string, string> {
   return Object.fromEntries(entries.map(([name, end]) => [name, `examples/${program}.${end}`]));
 }
 
-/** Every worked example, in the order of the reference page. */
+/** Every worked example, in the order of the navigation. */
 export const EXAMPLES: readonly Example[] = [
   {
     slug: "send",
     title: "Send one message",
-    text: "The message is accepted and on its way; its id is what to read it by.",
+    text: "The message is accepted; read it by its id.",
     files: inEveryLanguage("send"),
   },
   {
@@ -60,30 +61,27 @@ export const EXAMPLES: readonly Example[] = [
 ];
 
 /** The page of one example, with the files that the tests run. */
-export function examplePage(example: Example, docsUrl: string): string {
-  const known = Object.entries(example.files).filter(([, file]) => existsSync(pathOf(file)));
-  const sections = known.map(
-    ([language, file]) =>
-      html`<h2>${language}</h2>
-<pre><code>${readFileSync(pathOf(file), "utf8")}</code></pre>`,
-  );
-  return page(
-    example.title,
-    html`<p><a href="${docsUrl}">Reference</a></p>
-<h1>${example.title}</h1>
-<p>${example.text}</p>
-${sections}`,
-  );
+export function examplePage(example: Example): DocPage {
+  return {
+    path: `/examples/${example.slug}`,
+    title: example.title,
+    description: example.text,
+    section: "Samples",
+    order: EXAMPLES.indexOf(example),
+    markdown: exampleTabs(example.slug),
+  };
 }
 
-/** Links to every example. */
-export function exampleList(docsUrl: string): Html {
-  const items = EXAMPLES.map(
-    ({ slug, title }) => html`<li><a href="${docsUrl}/examples/${slug}">${title}</a></li>`,
-  );
-  return html`<ul>
-${items}
-</ul>`;
+/** The files of one example as code blocks, which a page shows as tabs. */
+export function exampleTabs(slug: string): string {
+  const example = EXAMPLES.find((one) => one.slug === slug);
+  if (example === undefined) throw new Error(`there is no example ${slug}`);
+  return Object.entries(example.files)
+    .map(([language, file]) => {
+      const extension = file.slice(file.lastIndexOf(".") + 1);
+      return codeBlock(`${extension} tab=${language}`, readFileSync(pathOf(file), "utf8"));
+    })
+    .join("\n\n");
 }
 
 function pathOf(file: string): string {

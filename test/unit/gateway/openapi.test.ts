@@ -1,12 +1,6 @@
 import { expect } from "chai";
-import { EXAMPLES, examplePage } from "../../../gateway/docs/content/example-pages.ts";
-import { ERROR_CODES, errorPage } from "../../../gateway/docs/error-pages.ts";
-import { migrationPage } from "../../../gateway/docs/migration-page.ts";
 import { buildOpenApi } from "../../../gateway/docs/openapi.ts";
-import { referencePage } from "../../../gateway/docs/reference-page.ts";
 import { createOperations } from "../../../gateway/operations/all.ts";
-import { ERRORS } from "../../../services/shared/core/errors.ts";
-import { MESSAGE_STATUSES } from "../../../services/shared/core/message-status.ts";
 import { openApiValidator } from "../../support/openapi-check.ts";
 import { DOCS_URL, memoryPorts } from "../../support/rest-app.ts";
 
@@ -283,75 +277,6 @@ describe("the OpenAPI document", () => {
       "service_unavailable",
     ]) {
       expect(text).to.contain(`"code":"${code}"`);
-    }
-  });
-});
-
-describe("the pages", () => {
-  const pages = new Map<string, string>([
-    [DOCS_URL, referencePage(document, DOCS_URL)],
-    [`${DOCS_URL}/api/migrations/send-endpoint`, migrationPage(DOCS_URL)],
-    ...EXAMPLES.map(
-      (example) =>
-        [`${DOCS_URL}/examples/${example.slug}`, examplePage(example, DOCS_URL)] as const,
-    ),
-    ...ERROR_CODES.map(
-      (code) => [`${DOCS_URL}/errors/${code}`, errorPage(code, DOCS_URL)] as const,
-    ),
-  ]);
-
-  it("every error code has one with cause, fix and retry advice", () => {
-    for (const code of ERROR_CODES) {
-      const text = pages.get(`${DOCS_URL}/errors/${code}`) ?? "";
-      expect(text).to.contain(ERRORS[code].title);
-      for (const part of ["What happened", "How to fix it", "Retry?"])
-        expect(text).to.contain(part);
-    }
-  });
-
-  it("the reference has a row for each member, also of lists and nullable objects", () => {
-    const text = pages.get(DOCS_URL) ?? "";
-    for (const name of ["client_reference", "occurred_at", "code"]) {
-      expect(text).to.contain(`<code>${name}</code>`);
-    }
-    expect(text).to.contain('<a href="#schema-MessageError">MessageError</a> or null');
-  });
-
-  it("the reference explains statuses, money, segments, test mode and headers, and defaults and cursors", () => {
-    const text = pages.get(DOCS_URL) ?? "";
-    for (const status of MESSAGE_STATUSES) expect(text).to.contain(`<code>${status}</code>`);
-    for (let digits = 9901; digits <= 9915; digits += 1) {
-      expect(text).to.contain(`<code>${digits}</code>`);
-    }
-    for (const name of Object.keys(document.components.headers)) {
-      expect(text).to.contain(`<code>${name}</code>`);
-    }
-    for (const part of ["50 when absent", "null on the last", "<td>160</td>", BASE_URL]) {
-      expect(text).to.contain(part);
-    }
-  });
-
-  it("load nothing", () => {
-    for (const [address, text] of pages) {
-      expect(text, address).to.not.match(/<(script|img|link|iframe)\b|@import|url\(/i);
-    }
-  });
-
-  it("have no broken link", () => {
-    for (const [address, text] of pages) {
-      for (const [, link = ""] of text.matchAll(/href="([^"]+)"/g)) {
-        const isKnown = link.startsWith("#")
-          ? text.includes(`id="${link.slice(1)}"`)
-          : pages.has(link) || link === `${DOCS_URL}/openapi.json`;
-        expect(isKnown, `${address} → ${link}`).to.equal(true);
-      }
-    }
-  });
-
-  it("the migration page names both paths and the date", () => {
-    const text = pages.get(`${DOCS_URL}/api/migrations/send-endpoint`) ?? "";
-    for (const part of ["POST /v1/messages", "POST /v1/sms/messages", "15 April 2027"]) {
-      expect(text).to.contain(part);
     }
   });
 });
