@@ -3,6 +3,7 @@
  * pages are also at the root, for a proxy that serves them under another address. They are built on first use.
  */
 import type { Context, Middleware } from "koa";
+import { asAppError } from "../../services/shared/core/errors.ts";
 import type { RequestState } from "../http/request-state.ts";
 import type { Operation } from "../operations/operation.ts";
 import { methodNotAllowed } from "../operations/operation-table.ts";
@@ -34,15 +35,18 @@ export function createPages(operations: readonly Operation[], options: PagesOpti
   return async (context, next) => {
     const { path } = context.state as RequestState;
     const isPlace = PLACES.test(path) || FILES.test(path) || (isAtRoot && path === "/");
-    if (!isPlace && !wantsNotFoundPage(context)) return next();
-    const site = await loadSite();
-    const found = isPlace ? findFile(site, path) : undefined;
+    const found = isPlace ? findFile(await loadSite(), path) : undefined;
     if (found === undefined) {
       if (!wantsNotFoundPage(context)) return next();
-      const page = site.get(NOT_FOUND_PATH);
-      if (page === undefined) return next();
-      respond(context, page, pagePolicy("", baseUrl));
-      context.status = 404;
+      try {
+        await next();
+      } catch (error) {
+        const page =
+          asAppError(error).code === "not_found" && (await loadSite()).get(NOT_FOUND_PATH);
+        if (!page) throw error;
+        respond(context, page, pagePolicy("", baseUrl));
+        context.status = 404;
+      }
       return;
     }
     if (!isRead(context)) return refuseMethod(context);

@@ -99,9 +99,8 @@ function prepareMenu() {
     if (isOpen) scrollTo(0, 0);
   });
   const current = navigation.querySelector("[aria-current]");
-  if (current !== null && navigation.scrollHeight > navigation.clientHeight) {
-    navigation.scrollTop = current.offsetTop - navigation.clientHeight / 2;
-  }
+  const isBelow = current !== null && current.offsetTop > navigation.clientHeight * 0.9;
+  if (isBelow) navigation.scrollTop = current.offsetTop - navigation.clientHeight / 2;
 }
 
 const RESULTS_MAX = 12;
