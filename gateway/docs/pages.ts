@@ -11,7 +11,7 @@ import { buildOpenApi } from "./openapi.ts";
 import { pagePolicy } from "./page-policy.ts";
 import { unhashed } from "./site/asset-path.ts";
 import { createSiteLoader, type Site } from "./site/load-site.ts";
-import { ENCODINGS, NOT_FOUND_PATH, type SiteFile } from "./site/site-file.ts";
+import { ENCODINGS, type Encoding, NOT_FOUND_PATH, type SiteFile } from "./site/site-file.ts";
 
 export type PagesOptions = { readonly baseUrl: string; readonly docsUrl: string };
 
@@ -44,8 +44,7 @@ export function createPages(operations: readonly Operation[], options: PagesOpti
         const page =
           asAppError(error).code === "not_found" && (await loadSite()).get(NOT_FOUND_PATH);
         if (!page) throw error;
-        respond(context, page, pagePolicy("", baseUrl));
-        context.status = 404;
+        respondNotFound(context, page, pagePolicy("", baseUrl));
       }
       return;
     }
@@ -55,7 +54,9 @@ export function createPages(operations: readonly Operation[], options: PagesOpti
       context.set("Location", found.redirect);
       return;
     }
-    respond(context, found.file, pagePolicy(found.file.path, baseUrl), found.isExact);
+    const { file, isExact } = found;
+    const cacheControl = file.isImmutable && isExact ? ASSET_CACHE : PAGE_CACHE;
+    respond(context, file, pagePolicy(file.path, baseUrl), cacheControl);
   };
 }
 
@@ -98,25 +99,42 @@ function otherRelease(site: Site, path: string): Found | undefined {
   return undefined;
 }
 
-function respond(context: Context, file: SiteFile, policy: string, isExact = true): void {
-  const encoding = ENCODINGS.find((one) => context.acceptsEncodings(one) !== false) ?? "identity";
+/** Sends a file with an ETag; 304 without a body when the client has it. */
+function respond(context: Context, file: SiteFile, policy: string, cacheControl: string): void {
+  const encoding = acceptedEncoding(context);
   context.status = 200;
+  context.set("ETag", `"${file.hash}-${encoding}"`);
+  context.set("Cache-Control", cacheControl);
+  setFileHeaders(context, file, policy);
+  if (context.fresh) context.status = 304;
+  else setBody(context, file, encoding);
+}
+
+/** Sends the page for addresses that do not exist; it is not kept, because a next release may have the address. */
+function respondNotFound(context: Context, page: SiteFile, policy: string): void {
+  context.status = 404;
+  setFileHeaders(context, page, policy);
+  context.vary("Accept");
+  setBody(context, page, acceptedEncoding(context));
+}
+
+function acceptedEncoding(context: Context): Encoding {
+  return ENCODINGS.find((one) => context.acceptsEncodings(one) !== false) ?? "identity";
+}
+
+function setFileHeaders(context: Context, file: SiteFile, policy: string): void {
   context.set("Content-Type", file.type);
   context.set("X-Content-Type-Options", "nosniff");
-  context.set("ETag", `"${file.hash}-${encoding}"`);
-  context.set("Cache-Control", file.isImmutable && isExact ? ASSET_CACHE : PAGE_CACHE);
   context.vary("Accept-Encoding");
-  if (file.type.startsWith("text/html")) {
-    context.set("Content-Security-Policy", policy);
-    context.set("Referrer-Policy", "no-referrer");
-  }
-  if (context.fresh) {
-    context.status = 304;
-    return;
-  }
+  if (!file.type.startsWith("text/html")) return;
+  context.set("Content-Security-Policy", policy);
+  context.set("Referrer-Policy", "no-referrer");
+}
+
+function setBody(context: Context, file: SiteFile, encoding: Encoding): void {
   if (encoding !== "identity") context.set("Content-Encoding", encoding);
-  const body = file.bodies[encoding];
-  context.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const { buffer, byteOffset, byteLength } = file.bodies[encoding];
+  context.body = Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function refuseMethod(context: Context): void {

@@ -5,7 +5,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 /** The forms of a body, the smallest first. */
 export const ENCODINGS = ["br", "gzip", "identity"] as const;
 
-type Encoding = (typeof ENCODINGS)[number];
+export type Encoding = (typeof ENCODINGS)[number];
 
 export type SiteFile = {
   readonly path: string;

@@ -143,6 +143,7 @@ describe("REST: documentation", function () {
       expect(answer.status, path).to.equal(404);
       expect(answer.headers.get("content-type")).to.equal("text/html; charset=utf-8");
       expect(answer.headers.get("content-security-policy")).to.contain("script-src 'self'");
+      expect(answer.headers.get("cache-control")).to.equal("no-store");
       expect(text).to.contain("Page not found").and.to.contain('href="/docs/guides/quickstart"');
     }
   });
