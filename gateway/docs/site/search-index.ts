@@ -24,22 +24,33 @@ export function searchIndex(
   pages: readonly (readonly [DocPage, Rendered])[],
   document: ApiDocument,
 ): SearchEntry[] {
-  const sections = pages.flatMap(([page, rendered]) =>
-    rendered.sections.map(({ id, title, text }) => ({
-      id: `${page.path.slice(1) || "./"}${id === "" ? "" : `#${id}`}`,
-      page: page.title,
-      title: title === "" ? page.title : title,
-      text: `${id === "" ? `${plainText(page.description)} ` : ""}${text}`.slice(0, TEXT_CHARS_MAX),
-    })),
-  );
-  const operations = operationsOf(document).map((operation) => ({
-    id: referenceAddress(operation),
-    page: "Reference",
-    title: operation.summary,
-    text: `${operation.method} ${operation.path} ${plainText(operation.description)}`.slice(
-      0,
-      TEXT_CHARS_MAX,
+  const sections = pages.flatMap(([page, rendered]) => pageEntries(page, rendered));
+  const operations = operationsOf(document).map((operation) =>
+    entry(
+      referenceAddress(operation),
+      "Reference",
+      operation.summary,
+      `${operation.method} ${operation.path} ${plainText(operation.description)}`,
     ),
-  }));
+  );
   return [...sections, ...operations];
+}
+
+function pageEntries(page: DocPage, { sections }: Rendered): SearchEntry[] {
+  const address = page.path.slice(1) || "./";
+  const description = plainText(page.description);
+  // These pages have the same headings, which would fill the results.
+  if (page.section === "Error codes") {
+    const text = sections.map(({ text: part }) => part).join(" ");
+    return [entry(address, page.section, page.title, `${description} ${text}`)];
+  }
+  return sections.map(({ id, title, text }) =>
+    id === ""
+      ? entry(address, page.title, page.title, `${description} ${text}`)
+      : entry(`${address}#${id}`, page.title, title, text),
+  );
+}
+
+function entry(id: string, page: string, title: string, text: string): SearchEntry {
+  return { id, page, title, text: text.slice(0, TEXT_CHARS_MAX) };
 }
