@@ -138,6 +138,17 @@ describe("the image's files, and nothing else, run every service", function () {
     expect(status).to.equal(0);
   });
 
+  it("has every file that the documentation is built from", () => {
+    const at = image.as === "files" ? `${image.path}/app/` : "/app/";
+    const script = `const site = ${JSON.stringify(`${at}gateway/docs/site/`)};
+      const load = (name) => import(site + name);
+      (await load("assets.ts")).readAssets();
+      const pages = [...(await load("guides.ts")).readGuides(), (await load("changelog.ts")).changelogPage()];
+      console.log(pages.every(({ markdown }) => markdown !== ""), pages.length > 15);`;
+    const { status, stdout, stderr } = image.run(["--input-type=module", "-e", script]);
+    expect([status, stdout.trim()], stderr).to.deep.equal([0, "true true"]);
+  });
+
   it("the recipe's list of what is inside names every package that stays, and none besides", function () {
     if (spawnSync("npm", ["--version"]).error !== undefined) skipSince(this, "there is no npm");
     const app = join(image.path, "app");
