@@ -11,23 +11,36 @@ import { buildOpenApi } from "./openapi.ts";
 import { pagePolicy } from "./page-policy.ts";
 import { unhashed } from "./site/asset-path.ts";
 import { createSiteLoader, type Site } from "./site/load-site.ts";
-import { ENCODINGS, type Encoding, NOT_FOUND_PATH, type SiteFile } from "./site/site-file.ts";
+import {
+  ENCODINGS,
+  type Encoding,
+  NOT_FOUND_PATH,
+  type SiteFile,
+  siteFile,
+} from "./site/site-file.ts";
 
 export type PagesOptions = { readonly baseUrl: string; readonly docsUrl: string };
 
 /** Browsers ask again after five minutes, with the ETag. A new release's pages may be older for that long. */
 const PAGE_CACHE = "public, max-age=300";
+const OPENAPI_PATH = "/openapi.json";
 const ASSET_CACHE = "public, max-age=31536000, immutable";
 
 /** The parts of the site that only a request below one of these paths, or for one of these files, needs. */
 const PLACES = /^\/(docs|reference|guides|errors|examples|assets|api\/migrations)(\/|\.md$|$)/;
-const FILES = /^\/(openapi\.json|search\.json|llms\.txt|llms-full\.txt|index\.md)$/;
+const FILES = /^\/(search\.json|llms\.txt|llms-full\.txt|index\.md)$/;
 
 /** Serves the pages by path; calls `next` for other paths. */
 export function createPages(operations: readonly Operation[], options: PagesOptions): Middleware {
   const { baseUrl, docsUrl } = options;
+  let openApi: SiteFile | undefined;
+  const loadOpenApi = () => {
+    const build = () => JSON.stringify(buildOpenApi(operations, options));
+    openApi ??= siteFile(OPENAPI_PATH, "application/json; charset=utf-8", build());
+    return openApi;
+  };
   const loadSite = createSiteLoader(() => ({
-    document: JSON.stringify(buildOpenApi(operations, options)),
+    document: Buffer.from(loadOpenApi().bodies.identity).toString(),
     docsUrl,
     apiUrl: baseUrl === "/" ? new URL(docsUrl).origin : baseUrl,
   }));
@@ -35,8 +48,13 @@ export function createPages(operations: readonly Operation[], options: PagesOpti
   return async (context, next) => {
     const { path } = context.state as RequestState;
     const isPlace = PLACES.test(path) || FILES.test(path) || (isAtRoot && path === "/");
-    const found = isPlace ? findFile(await loadSite(), path) : undefined;
-    if (found === undefined) {
+    const own = path.replace(/^\/docs(?=\/|$)/, "");
+    // Programs ask for the description at their start: it does not wait for the pages.
+    const isOpenApi = own === OPENAPI_PATH;
+    const found = isOpenApi
+      ? exact(loadOpenApi())
+      : isPlace && findFile(await loadSite(), path, own);
+    if (!found) {
       if (!wantsNotFoundPage(context)) return next();
       try {
         await next();
@@ -62,17 +80,20 @@ export function createPages(operations: readonly Operation[], options: PagesOpti
 
 type Found = { readonly file: SiteFile; readonly isExact: boolean } | { readonly redirect: string };
 
-/** The file at a path of the server: with or without `/docs` before it. */
-function findFile(site: Site, path: string): Found | undefined {
-  const own = path.replace(/^\/docs(?=\/|$)/, "");
+function exact(file: SiteFile | undefined): Found | undefined {
+  return file === undefined ? undefined : { file, isExact: true };
+}
+
+/** The file at a path of the server; `own` is without `/docs` before it. */
+function findFile(site: Site, path: string, own: string): Found | undefined {
   const file = site.get(own);
-  if (file !== undefined) return { file, isExact: true };
+  if (file !== undefined) return exact(file);
   const renamed = RENAMED[own];
   if (renamed !== undefined) return { redirect: renamed };
   // Relative links of a page count from its folder, so an added slash would break them.
   const shorter = own.replace(/\/$/, "");
   if (site.has(shorter) && shorter !== own) return { redirect: `../${shorter.split("/").at(-1)}` };
-  if (path === "/docs.md") return found(site, "/index.md");
+  if (path === "/docs.md") return exact(site.get("/index.md"));
   return own.startsWith("/assets/") ? otherRelease(site, own) : undefined;
 }
 
@@ -82,11 +103,6 @@ const RENAMED: Readonly<Record<string, string>> = {
   "/examples": "examples/send",
   "/guides": "guides/quickstart",
 };
-
-function found(site: Site, path: string): Found | undefined {
-  const file = site.get(path);
-  return file === undefined ? undefined : { file, isExact: true };
-}
 
 /**
  * An asset under the hash of another release: during an upgrade a browser may have its page from one replica and asks

@@ -1,4 +1,4 @@
-/** Builds every file of the documentation: pages as HTML and Markdown, indexes, assets, the OpenAPI document. */
+/** Builds every file of the documentation but `openapi.json`: pages as HTML and Markdown, indexes, assets. */
 import { EXAMPLES, examplePage } from "../content/example-pages.ts";
 import { ERROR_CODES, errorPage } from "../error-pages.ts";
 import type { ApiDocument } from "./api-document.ts";
@@ -45,7 +45,6 @@ export function buildSite(options: SiteOptions): SiteFile[] {
     ...rendered.flatMap(([page, html]) => pageFiles(page, html, pages, assets)),
     siteFile("/reference", HTML, referencePage(assets)),
     siteFile("/reference.md", MARKDOWN, asMarkdown(reference)),
-    siteFile("/openapi.json", JSON_TYPE, options.document),
     siteFile("/search.json", JSON_TYPE, JSON.stringify(searchIndex(rendered, parse(options)))),
     siteFile("/llms.txt", TEXT, llmsIndex([...pages, reference], options.docsUrl)),
     siteFile("/llms-full.txt", TEXT, allInOne([...pages, reference], options.docsUrl)),

@@ -11,6 +11,7 @@ import { customerLines } from "../../../gateway/docs/site/changelog.ts";
 import { parseGuide, readGuides } from "../../../gateway/docs/site/guides.ts";
 import { markdownPath } from "../../../gateway/docs/site/layout.ts";
 import { renderMarkdown } from "../../../gateway/docs/site/render-markdown.ts";
+import { siteFile } from "../../../gateway/docs/site/site-file.ts";
 import { createOperations } from "../../../gateway/operations/all.ts";
 import { EVENT_TYPES } from "../../../services/shared/core/event-types.ts";
 import { MESSAGE_STATUSES } from "../../../services/shared/core/message-status.ts";
@@ -24,7 +25,10 @@ const OPTIONS = {
   docsUrl: DOCS_URL,
   apiUrl: "https://api.example.test",
 };
-const files = buildSite(OPTIONS);
+const files = [
+  ...buildSite(OPTIONS),
+  siteFile("/openapi.json", "application/json", OPTIONS.document),
+];
 const textOf = (path: string) => {
   const file = files.find((one) => one.path === path);
   expect(file, path).to.not.equal(undefined);
