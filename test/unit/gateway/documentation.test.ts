@@ -92,8 +92,8 @@ describe("the documentation", () => {
     for (const { method, path } of operations) {
       expect(text).to.contain(`\n${method} ${path.replace(/:(\w+)/g, "{$1}")}\n`);
     }
-    for (const name of ["messages[].client_reference", "status_history[].occurred_at"]) {
-      expect(text).to.contain(`| \`${name}\` |`);
+    for (const member of ["| `occurred_at` |", "| `error` | MessageError or null |"]) {
+      expect(text).to.contain(member);
     }
     expect(text).to.contain("50 when absent");
   });
