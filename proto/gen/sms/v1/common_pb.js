@@ -27,7 +27,7 @@ import { enumDesc, fileDesc, messageDesc, tsEnum } from "@bufbuild/protobuf/code
  * Describes the file sms/v1/common.proto.
  */
 export const file_sms_v1_common = /*@__PURE__*/
-  fileDesc("ChNzbXMvdjEvY29tbW9uLnByb3RvEgZzbXMudjEiJwoGUmVhc29uEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCSImCgVBY3RvchIMCgRuYW1lGAEgASgJEg8KB2FkZHJlc3MYAiABKAkqOgoETW9kZRIUChBNT0RFX1VOU1BFQ0lGSUVEEAASDQoJTU9ERV9MSVZFEAESDQoJTU9ERV9URVNUEAJiBnByb3RvMw");
+  fileDesc("ChNzbXMvdjEvY29tbW9uLnByb3RvEgZzbXMudjEiJwoGUmVhc29uEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCSImCgVBY3RvchIMCgRuYW1lGAEgASgJEg8KB2FkZHJlc3MYAiABKAkqOgoETW9kZRIUChBNT0RFX1VOU1BFQ0lGSUVEEAASDQoJTU9ERV9MSVZFEAESDQoJTU9ERV9URVNUEAJCNAoGc21zLnYxUAFaKHNtcy1tZXNzYWdpbmctc2VydmljZS9wcm90by9zbXMvdjE7c21zdjFiBnByb3RvMw");
 
 /**
  * Describes the message sms.v1.Reason.
