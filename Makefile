@@ -54,6 +54,7 @@ check: install ## format and lint, types, protocol lint and drift, house rules
 	@$(BIN)/biome ci --colors=off --log-level=error .
 	@$(BIN)/tsc -p .
 	@$(BIN)/tsc -p console
+	@$(BIN)/tsc -p clients/typescript
 	@cd proto && ../$(BIN)/buf lint
 	@cd proto && ../$(BIN)/buf breaking --against "../.git#ref=HEAD,subdir=proto"
 	@cd proto && ../$(BIN)/buf breaking --against published.binpb
@@ -141,6 +142,9 @@ test-restore: install ## a backup, the loss of all data, a restore by the runboo
 chaos: install ## [SEED=…] [MINUTES=…] [KEEP=1]: kills, cuts and stops under load, then checks the invariants|test/chaos/chaos.ts
 	@$(NODE) test/chaos/chaos.ts
 
+clients: install ## writes the generated files of clients/ after a change of the OpenAPI document
+	@$(NODE) clients/generate/generate.ts
+
 release: install ## VERSION=x.y.z: checks, writes the version everywhere, dates the changelog|deploy/release.ts
 	@$(NODE) deploy/release.ts "$(VERSION)"
 
@@ -149,4 +153,4 @@ fuzz: install ## [SECONDS=60] [SEED=…] [TARGET=http]: random input for the par
 
 .PHONY: help install some-node up down restart status logs demo reset check test test-slow bench bench-peers bench-steady bench-rpc \
   bench-text bench-smpp bench-wallet bench-webhook bench-campaign bench-list bench-fairness bench-connector-rate \
-  bench-memory bench-overload bench-attacks bench-request-cost bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz release
+  bench-memory bench-overload bench-attacks bench-request-cost bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz clients release

@@ -23,6 +23,12 @@ export const VERSION_PLACES: readonly Replacement[] = [
     file: "package-lock.json",
     pattern: /("name": "sms-messaging-service",\s+"version": ")[^"]+/g,
   },
+  { file: "clients/typescript/package.json", pattern: /^( {2}"version": ")[^"]+/gm },
+  {
+    file: "clients/typescript/package-lock.json",
+    pattern: /("name": "sms-messaging-client",\s+"version": ")[^"]+/g,
+  },
+  { file: "clients/python/pyproject.toml", pattern: /^(version = ")[^"]+/gm },
   { file: "helm/sms/Chart.yaml", pattern: /^((?:version: |appVersion: "))[^"\n]+/gm },
   { file: "gateway/docs/openapi.ts", pattern: /^( {6}version: ")[^"]+/gm },
   { file: "deploy/Dockerfile", pattern: /(--build-arg VERSION=)\d\S*/g },

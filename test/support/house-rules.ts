@@ -4,7 +4,8 @@ import { importsOf, repositoryFiles, type SourceFile } from "./source-files.ts";
 /** Every text file of the repository, and those of them that are source code written by hand. */
 export const files: readonly SourceFile[] = repositoryFiles();
 export const sources = files.filter(
-  ({ path }) => /\.m?[tj]sx?$/.test(path) && !path.startsWith("proto/gen/"),
+  ({ path }) =>
+    /\.m?[tj]sx?$/.test(path) && !path.startsWith("proto/gen/") && !path.includes("/src/generated/"),
 );
 export const markdown = files.filter(({ path }) => path.endsWith(".md"));
 

@@ -51,6 +51,8 @@ const PLACES: readonly { readonly pattern: RegExp; readonly rank?: number }[] = 
     pattern:
       /^deploy\/((dev|chart|backup)\/)?[\w-]+\.m?ts$|^deploy\/dev\/(install|interrupted)\.mjs$/,
   },
+  { pattern: /^clients\/generate\/[\w-]+\.ts$/ },
+  { pattern: /^clients\/typescript\/src\/(resources\/)?[\w-]+\.ts$/ },
   { pattern: /^test\/(unit|contract|integration|e2e)\/[\w-]+\/[\w.-]+\.test\.ts$/ },
   { pattern: /^test\/(chaos|load|fuzz|chart|clients|support)\/([\w-]+\/)?[\w.-]+\.ts$/ },
   { pattern: /^test\/tidy\/[\w-]+\.test\.ts$/ },
@@ -95,11 +97,11 @@ describe("the arrows", () => {
     ),
   );
 
-  rule("nothing outside test imports test, and only deploy and test import deploy", () =>
+  rule("nothing outside test imports test, and only tools and tests import deploy", () =>
     arrows(
       (from, to) =>
         (to.startsWith("test/") && !from.startsWith("test/")) ||
-        (to.startsWith("deploy/") && !/^(deploy|test|helm)\//.test(from)),
+        (to.startsWith("deploy/") && !/^(deploy|test|helm|clients\/generate)\//.test(from)),
     ),
   );
 
@@ -134,6 +136,15 @@ describe("the arrows", () => {
       if (a === undefined || b === undefined || roomOf(from) === roomOf(to)) return false;
       return b >= a;
     }),
+  );
+
+  rule(
+    "the client that customers install imports nothing outside itself, no package included",
+    () =>
+      arrows(
+        (from, to) =>
+          from.startsWith("clients/typescript/") && !to.startsWith("clients/typescript/src/"),
+      ),
   );
 
   rule("no file imports itself through other files, not even for a type", circles);
