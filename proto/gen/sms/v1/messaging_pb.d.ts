@@ -273,8 +273,8 @@ export declare type SendMessagesRequest = Message$1<"sms.v1.SendMessagesRequest"
   endpoint: SendEndpoint;
 
   /**
-   * Empty when the caller gave none, else 1 to 64 of A-Z, a-z, 0-9, _ and -. A key belongs to the tenant and the
-   * endpoint, across modes and sources: the customer's own REST requests share it, so use keys that no customer
+   * Empty when the caller gave none, else 1 to 64 of A-Z, a-z, 0-9, _ and -. A key belongs to the tenant, the mode and
+   * the endpoint, across sources: the customer's own REST requests share it, so use keys that no customer
    * would. Kept for 24 hours from the first success, after which the same key sends again. Refused requests store
    * nothing.
    *
