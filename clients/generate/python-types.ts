@@ -20,7 +20,7 @@ const LITERAL_COLUMNS_MAX = 60;
 export function pythonTypes(document: ClientDocument): string {
   const writer = createWriter(document);
   for (const [name, schema] of Object.entries(document.components.schemas)) {
-    writer.define(pascal(name), schema);
+    writer.defineOnce(pascal(name), schema);
   }
   for (const operation of currentOperations(document)) {
     const id = pascal(operation.operationId);
@@ -51,12 +51,17 @@ function partsOf(operation: DocumentOperation, document: ClientDocument) {
               .map(({ name, schema, description = "" }) => [name, { ...schema, description }]),
           ),
         };
-  const body = operation.requestBody?.content["application/json"]?.schema;
+  const body = withoutNull(operation.requestBody?.content["application/json"]?.schema);
   const isEmpty = body !== undefined && propertiesOf(body, document).length === 0;
   const success = Object.entries(operation.responses).find(([status]) => status.startsWith("2"));
   const answer = success?.[1].content?.["application/json"]?.schema;
   const data = answer === undefined ? undefined : resolve(answer, document).properties?.data;
   return { query, body: isEmpty ? undefined : body, data };
+}
+
+/** The other choice of a body that may be null: no argument is none. */
+function withoutNull(schema: Schema | undefined): Schema | undefined {
+  return schema?.anyOf?.find(({ type }) => type !== "null") ?? schema;
 }
 
 function propertiesOf(schema: Schema, document: ClientDocument) {
@@ -93,12 +98,20 @@ function createWriter(document: ClientDocument) {
     done.add(name);
     const isArguments = options.isArguments === true;
     const target = isArguments || schema.allOf !== undefined ? resolve(schema, document) : schema;
-    if (target.properties !== undefined && !isNullable(target)) {
+    if (target.enum !== undefined) {
+      nameEnum(name, literalsOf(target.enum));
+      return;
+    }
+    if (target.properties !== undefined && (isArguments || !isNullable(target))) {
       blocks.push(typedDict(name, target, isArguments));
       return;
     }
     const text = typeOf(target, name);
     if (text !== name) alias(name, text);
+  }
+
+  function defineOnce(name: string, schema: Schema): void {
+    if (!done.has(name)) define(name, schema);
   }
 
   function typedDict(name: string, schema: Schema, isArguments: boolean): string {
@@ -120,7 +133,12 @@ function createWriter(document: ClientDocument) {
   }
 
   function typeOf(schema: Schema, name: string): string {
-    if (schema.$ref !== undefined) return pascal(schema.$ref.split("/").at(-1) ?? "");
+    if (schema.$ref !== undefined) {
+      const referred = schema.$ref.split("/").at(-1) ?? "";
+      // Python reads the names of a TypedDict at once, so the referred type comes first.
+      defineOnce(pascal(referred), document.components.schemas[referred] ?? {});
+      return pascal(referred);
+    }
     if (schema.const !== undefined) return `Literal[${literal(schema.const)}]`;
     if (schema.enum !== undefined) return enumType(schema.enum, name);
     const choices = schema.anyOf ?? schema.oneOf;
@@ -138,16 +156,18 @@ function createWriter(document: ClientDocument) {
     return union(types.map((type) => plainType(type, schema, name)));
   }
 
+  function nameEnum(name: string, texts: readonly string[]): void {
+    done.add(name);
+    const lines = texts.map((one) => `    ${one},`).join("\n");
+    blocks.push(`${name}: TypeAlias = Literal[\n${lines}\n]`);
+  }
+
   /** A long enumeration has a name of its own. */
   function enumType(values: readonly unknown[], name: string): string {
-    const texts = values.filter((value) => value !== null).map(literal);
+    const texts = literalsOf(values);
     let text = `Literal[${texts.join(", ")}]`;
     if (text.length > LITERAL_COLUMNS_MAX) {
-      if (!done.has(name)) {
-        done.add(name);
-        const lines = texts.map((one) => `    ${one},`).join("\n");
-        blocks.push(`${name}: TypeAlias = Literal[\n${lines}\n]`);
-      }
+      if (!done.has(name)) nameEnum(name, texts);
       text = name;
     }
     return values.includes(null) ? `${text} | None` : text;
@@ -186,7 +206,7 @@ function createWriter(document: ClientDocument) {
       : "dict[str, Any]";
   }
 
-  return { alias, define, text: () => `\n${blocks.join("\n\n\n")}\n` };
+  return { alias, define, defineOnce, text: () => `\n${blocks.join("\n\n\n")}\n` };
 }
 
 /** A name in quotes may be defined further down. */
@@ -196,6 +216,10 @@ function quoted(text: string): string {
 
 function isNullable({ type }: Schema): boolean {
   return Array.isArray(type) && type.includes("null");
+}
+
+function literalsOf(values: readonly unknown[]): string[] {
+  return values.filter((value) => value !== null).map(literal);
 }
 
 /** A text of any value includes every literal text: an open enumeration is a `str`. */

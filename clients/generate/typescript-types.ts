@@ -31,10 +31,14 @@ export function typescriptTypes(): string {
   try {
     const [input, output] = [join(folder, "openapi.json"), join(folder, "openapi.ts")];
     writeFileSync(input, JSON.stringify(document));
-    execFileSync(process.execPath, [TOOL, input, "--output", output, "--alphabetize"], {
-      cwd: folder,
-      stdio: ["ignore", "ignore", "inherit"],
-    });
+    execFileSync(
+      process.execPath,
+      [TOOL, input, "--output", output, "--alphabetize", "--default-non-nullable", "false"],
+      {
+        cwd: folder,
+        stdio: ["ignore", "ignore", "inherit"],
+      },
+    );
     return typescriptTypesHead(document) + readFileSync(output, "utf8");
   } finally {
     rmSync(folder, { recursive: true });

@@ -83,7 +83,13 @@ class InsufficientBalanceError(ApiError):
 class PermissionDeniedError(ApiError):
     """403: the key, its scopes, its address or the account does not allow it."""
 
-    codes = ("ip_not_allowed", "insufficient_scope", "email_not_verified", "tenant_suspended")
+    codes = (
+        "ip_not_allowed",
+        "insufficient_scope",
+        "email_not_verified",
+        "tenant_suspended",
+        "origin_not_allowed",
+    )
 
 
 class NotFoundError(ApiError):

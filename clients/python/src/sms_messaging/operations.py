@@ -59,6 +59,7 @@ ERROR_CODES: Final = frozenset(
         "unauthenticated",
         "insufficient_balance",
         "ip_not_allowed",
+        "origin_not_allowed",
         "insufficient_scope",
         "email_not_verified",
         "tenant_suspended",

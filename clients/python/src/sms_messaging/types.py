@@ -29,7 +29,7 @@ BulkSend = TypedDict(
 )
 
 
-class BatchSendMessages(TypedDict):
+class BatchItem(TypedDict):
     # A recipient, in any common Nigerian or international form. One that is not a valid mobile
     # number of at most 256 characters is rejected on its own.
     to: str
@@ -45,12 +45,16 @@ BatchSend = TypedDict(
     {
         "from": str,
         "traffic_class": NotRequired[Literal["otp", "transactional", "promotional"] | None],
-        "messages": list[BatchSendMessages],
+        "messages": list[BatchItem],
     },
 )
 
 
-NewWebhookEndpointEventTypes: TypeAlias = Literal[
+class EmptyBody(TypedDict):
+    pass
+
+
+EventType: TypeAlias = Literal[
     "message.status_changed",
     "message.sent",
     "message.delivered",
@@ -75,6 +79,14 @@ NewWebhookEndpointEventTypes: TypeAlias = Literal[
     "wallet.funded",
     "wallet.low_balance",
     "webhook.test",
+]
+
+
+MessageSource: TypeAlias = Literal[
+    "api",
+    "campaign",
+    "quick_send",
+    "test_send",
 ]
 
 
@@ -84,39 +96,11 @@ class NewWebhookEndpoint(TypedDict):
     url: str
     # Event types that are wanted. `wallet.*` and `sender_id.*` are sent to live endpoints only.
     # `message.status_changed` alone when absent.
-    event_types: NotRequired[list[NewWebhookEndpointEventTypes]]
+    event_types: NotRequired[list[EventType]]
     # Message sources whose events are wanted; empty means all.
-    sources: NotRequired[list[Literal["api", "campaign", "quick_send", "test_send"]]]
+    sources: NotRequired[list[MessageSource]]
     # A note for people.
     description: NotRequired[str]
-
-
-WebhookEndpointChangeEventTypes: TypeAlias = Literal[
-    "message.status_changed",
-    "message.sent",
-    "message.delivered",
-    "message.undelivered",
-    "message.expired",
-    "message.rejected",
-    "message.failed",
-    "message.cancelled",
-    "campaign.started",
-    "campaign.paused",
-    "campaign.resumed",
-    "campaign.completed",
-    "campaign.cancelled",
-    "campaign.failed",
-    "inbound_message.received",
-    "recipient.opted_out",
-    "recipient.opted_in",
-    "sender_id.approved",
-    "sender_id.rejected",
-    "sender_id.suspended",
-    "sender_id.reinstated",
-    "wallet.funded",
-    "wallet.low_balance",
-    "webhook.test",
-]
 
 
 class WebhookEndpointChange(TypedDict):
@@ -126,9 +110,9 @@ class WebhookEndpointChange(TypedDict):
     # Disabling stops sending at once; what was due is dropped.
     status: NotRequired[Literal["enabled", "disabled"]]
     # Event types that are wanted. `wallet.*` and `sender_id.*` are sent to live endpoints only.
-    event_types: NotRequired[list[WebhookEndpointChangeEventTypes]]
+    event_types: NotRequired[list[EventType]]
     # Message sources whose events are wanted; empty means all.
-    sources: NotRequired[list[Literal["api", "campaign", "quick_send", "test_send"]]]
+    sources: NotRequired[list[MessageSource]]
     # A note for people.
     description: NotRequired[str]
 
@@ -168,7 +152,7 @@ CampaignChange = TypedDict(
 )
 
 
-class NewCampaignRecipientsRecipients(TypedDict):
+class NewCampaignRecipient(TypedDict):
     # In any form that a send takes.
     to: str
     # At most 64 values of 1,000 characters each, by name.
@@ -179,7 +163,12 @@ class NewCampaignRecipientsRecipients(TypedDict):
 
 class NewCampaignRecipients(TypedDict):
     # 1 to 1,000 rows; a campaign takes as many requests as you like.
-    recipients: list[NewCampaignRecipientsRecipients]
+    recipients: list[NewCampaignRecipient]
+
+
+class CampaignPreviewRequest(TypedDict):
+    # How many rows.
+    limit: NotRequired[int]
 
 
 class CampaignTest(TypedDict):
@@ -187,7 +176,7 @@ class CampaignTest(TypedDict):
     to: list[str]
 
 
-class NewSuppressionsSuppressions(TypedDict):
+class NewSuppression(TypedDict):
     # In any form that a send takes.
     number: str
     # Null or absent: every sender ID.
@@ -197,7 +186,23 @@ class NewSuppressionsSuppressions(TypedDict):
 
 
 class NewSuppressions(TypedDict):
-    suppressions: list[NewSuppressionsSuppressions]
+    suppressions: list[NewSuppression]
+
+
+SenderIdStatus: TypeAlias = Literal[
+    "pending",
+    "approved",
+    "rejected",
+    "suspended",
+]
+
+
+WebhookDeliveryStatus: TypeAlias = Literal[
+    "pending",
+    "succeeded",
+    "failed",
+    "dropped",
+]
 
 
 MessageStatus: TypeAlias = Literal[
@@ -214,7 +219,15 @@ MessageStatus: TypeAlias = Literal[
 
 
 class MessageError(TypedDict):
+    # Branch on it. Known values: `invalid_recipient`, `duplicate_recipient`,
+    # `destination_not_supported`, `body_too_long`, `recipient_opted_out`, `no_route`,
+    # `carrier_rejected`, `carrier_unavailable`, `submission_unknown`, `sender_id_not_approved`,
+    # `tenant_suspended`, `queue_expired`, `cancelled`, `absent_subscriber`, `unknown_subscriber`,
+    # `subscriber_barred`, `handset_error`, `network_error`, `validity_expired`, `spam_blocked`,
+    # `unknown`, `no_receipt`, `missing_variable`, `empty_body`, `campaign_ended`; more may be
+    # added.
     code: str
+    # For people.
     message: str
 
 
@@ -223,14 +236,14 @@ Message = TypedDict(
     {
         "id": str,
         "object": Literal["message"],
-        "mode": Literal["live", "test"],
-        "channel": Literal["sms"],
-        "direction": Literal["outbound"],
+        "mode": str,
+        "channel": str,
+        "direction": str,
         "status": MessageStatus,
         "to": str,
         "from": str,
         "body": str,
-        "encoding": Literal["gsm7", "ucs2"],
+        "encoding": str,
         "segments": int,
         "held_amount": str,
         "unit_price": str | None,
@@ -238,7 +251,7 @@ Message = TypedDict(
         "currency": str,
         "client_reference": str | None,
         "campaign_id": str | None,
-        "source": Literal["api", "campaign", "quick_send", "test_send"],
+        "source": str,
         "error": MessageError | None,
         "scheduled_at": str | None,
         "created_at": str,
@@ -249,46 +262,10 @@ Message = TypedDict(
 )
 
 
-MessageWithHistoryStatus: TypeAlias = Literal[
-    "scheduled",
-    "queued",
-    "sent",
-    "delivered",
-    "undelivered",
-    "expired",
-    "rejected",
-    "failed",
-    "cancelled",
-]
-
-
-class MessageWithHistoryError(TypedDict):
-    code: str
-    message: str
-
-
-MessageWithHistoryStatusHistoryStatus: TypeAlias = Literal[
-    "scheduled",
-    "queued",
-    "sent",
-    "delivered",
-    "undelivered",
-    "expired",
-    "rejected",
-    "failed",
-    "cancelled",
-]
-
-
-class MessageWithHistoryStatusHistoryError(TypedDict):
-    code: str
-    message: str
-
-
-class MessageWithHistoryStatusHistory(TypedDict):
-    status: MessageWithHistoryStatusHistoryStatus
+class StatusChange(TypedDict):
+    status: MessageStatus
     occurred_at: str
-    error: MessageWithHistoryStatusHistoryError | None
+    error: MessageError | None
 
 
 MessageWithHistory = TypedDict(
@@ -296,14 +273,14 @@ MessageWithHistory = TypedDict(
     {
         "id": str,
         "object": Literal["message"],
-        "mode": Literal["live", "test"],
-        "channel": Literal["sms"],
-        "direction": Literal["outbound"],
-        "status": MessageWithHistoryStatus,
+        "mode": str,
+        "channel": str,
+        "direction": str,
+        "status": MessageStatus,
         "to": str,
         "from": str,
         "body": str,
-        "encoding": Literal["gsm7", "ucs2"],
+        "encoding": str,
         "segments": int,
         "held_amount": str,
         "unit_price": str | None,
@@ -311,34 +288,31 @@ MessageWithHistory = TypedDict(
         "currency": str,
         "client_reference": str | None,
         "campaign_id": str | None,
-        "source": Literal["api", "campaign", "quick_send", "test_send"],
-        "error": MessageWithHistoryError | None,
+        "source": str,
+        "error": MessageError | None,
         "scheduled_at": str | None,
         "created_at": str,
         "sent_at": str | None,
         "completed_at": str | None,
         "updated_at": str,
-        "status_history": list[MessageWithHistoryStatusHistory],
+        "status_history": list[StatusChange],
     },
 )
 
 
-class SendResultMessagesError(TypedDict):
-    code: str
-    message: str
-
-
-class SendResultMessages(TypedDict):
+class SendResultEntry(TypedDict):
     id: str
+    # Its place in the request, from 0.
     index: int
     # The recipient as submitted.
     input: str
+    # E.164; the input when it could not be parsed.
     to: str
-    status: Literal["queued", "scheduled", "rejected"]
+    status: MessageStatus
     segments: int
     held_amount: str
     client_reference: str | None
-    error: SendResultMessagesError | None
+    error: MessageError | None
 
 
 class SendResult(TypedDict):
@@ -351,10 +325,11 @@ class SendResult(TypedDict):
     held_amount: str
     currency: str
     # That of the API key it was sent with: messages of test mode reach no phone and cost nothing.
-    mode: Literal["live", "test"]
+    # Known values: `live`, `test`; more may be added.
+    mode: str
     reservation_id: str
     # One entry per submitted recipient, in submitted order.
-    messages: list[SendResultMessages]
+    messages: list[SendResultEntry]
 
 
 class Balance(TypedDict):
@@ -373,7 +348,8 @@ class SenderId(TypedDict):
     id: str
     object: Literal["sender_id"]
     name: str
-    status: Literal["pending", "approved", "rejected", "suspended"]
+    # Known values: `pending`, `approved`, `rejected`, `suspended`; more may be added.
+    status: str
     # Whether messages can be sent from it now.
     usable: bool
     rejection_reason: str | None
@@ -412,7 +388,7 @@ Campaign = TypedDict(
     {
         "id": str,
         "object": Literal["campaign"],
-        "mode": Literal["live", "test"],
+        "mode": str,
         "name": str,
         "status": CampaignStatus,
         "pause_reason": str | None,
@@ -446,11 +422,6 @@ CampaignRecipientStatus: TypeAlias = Literal[
 ]
 
 
-class CampaignRecipientError(TypedDict):
-    code: str
-    message: str
-
-
 class CampaignRecipient(TypedDict):
     object: Literal["campaign_recipient"]
     # Its place in the campaign.
@@ -460,13 +431,20 @@ class CampaignRecipient(TypedDict):
     client_reference: str | None
     status: CampaignRecipientStatus
     message_id: str | None
-    error: CampaignRecipientError | None
+    error: MessageError | None
 
 
-class CampaignImportFaults(TypedDict):
+class RowFault(TypedDict):
     # Of a file the line, where the header is 1; else the index.
     line: int
     field: str
+    # The kind of fault; branch on it. Known values: `required`, `invalid_type`, `invalid_json`,
+    # `unknown_field`, `invalid_format`, `invalid_value`, `too_short`, `too_long`, `too_few`,
+    # `too_many`, `out_of_range`, `range_too_large`, `invalid_recipient`, `duplicate_recipient`,
+    # `destination_not_supported`, `body_too_long`, `recipient_opted_out`,
+    # `traffic_class_not_allowed`, `invalid_placeholder`, `invalid_csv`, `invalid_encoding`,
+    # `missing_column`, `duplicate_column`, `wrong_column_count`, `scientific_notation`,
+    # `too_many_recipients`; more may be added.
     code: str
     message: str
 
@@ -478,10 +456,10 @@ class CampaignImport(TypedDict):
     # Rows whose number the campaign has already.
     duplicates: int
     # The first 100 rejected rows.
-    faults: list[CampaignImportFaults]
+    faults: list[RowFault]
 
 
-class CampaignEstimateCountries(TypedDict):
+class CampaignCountryEstimate(TypedDict):
     # ISO 3166 code.
     country: str
     recipients: int
@@ -501,12 +479,7 @@ class CampaignEstimate(TypedDict):
     amount: str
     available_amount: str
     currency: str
-    countries: list[CampaignEstimateCountries]
-
-
-class CampaignPreviewError(TypedDict):
-    code: str
-    message: str
+    countries: list[CampaignCountryEstimate]
 
 
 class CampaignPreview(TypedDict):
@@ -515,23 +488,18 @@ class CampaignPreview(TypedDict):
     to: str
     body: str | None
     segments: int
-    error: CampaignPreviewError | None
+    error: MessageError | None
 
 
-class CampaignTestResultMessagesError(TypedDict):
-    code: str
-    message: str
-
-
-class CampaignTestResultMessages(TypedDict):
+class CampaignTestMessage(TypedDict):
     to: str
     message_id: str | None
-    error: CampaignTestResultMessagesError | None
+    error: MessageError | None
 
 
 class CampaignTestResult(TypedDict):
     object: Literal["campaign_test"]
-    messages: list[CampaignTestResultMessages]
+    messages: list[CampaignTestMessage]
 
 
 InboundMessage = TypedDict(
@@ -542,7 +510,7 @@ InboundMessage = TypedDict(
         "from": str,
         "to": str,
         "body": str,
-        "encoding": Literal["gsm7", "ucs2"],
+        "encoding": str,
         "parts": int,
         "complete": bool,
         "action": str | None,
@@ -556,18 +524,10 @@ class Suppression(TypedDict):
     number: str
     # Null: every sender ID of the account.
     sender_id: str | None
-    # `keyword`, `api`, `import` or `operator`.
+    # How it came to be. Known values: `keyword`, `api`, `import`, `operator`; more may be added.
     source: str
     reason: str | None
     created_at: str
-
-
-class SuppressionImportFaults(TypedDict):
-    # Of a file the line, where the header is 1; else the index.
-    line: int
-    field: str
-    code: str
-    message: str
 
 
 class SuppressionImport(TypedDict):
@@ -576,16 +536,18 @@ class SuppressionImport(TypedDict):
     unchanged: int
     rejected: int
     # The first 100 rejected rows.
-    faults: list[SuppressionImportFaults]
+    faults: list[RowFault]
 
 
 class WebhookEndpoint(TypedDict):
     id: str
     object: Literal["webhook_endpoint"]
     url: str
-    status: Literal["enabled", "disabled"]
+    # Known values: `enabled`, `disabled`; more may be added.
+    status: str
     event_types: list[str]
-    sources: list[Literal["api", "campaign", "quick_send", "test_send"]]
+    # Sources whose events are wanted; empty means all.
+    sources: list[str]
     description: str | None
     # Why it is disabled: by its owner, or after 3 days of failures without a success. Null while
     # enabled.
@@ -598,9 +560,11 @@ class WebhookEndpointWithSecret(TypedDict):
     id: str
     object: Literal["webhook_endpoint"]
     url: str
-    status: Literal["enabled", "disabled"]
+    # Known values: `enabled`, `disabled`; more may be added.
+    status: str
     event_types: list[str]
-    sources: list[Literal["api", "campaign", "quick_send", "test_send"]]
+    # Sources whose events are wanted; empty means all.
+    sources: list[str]
     description: str | None
     # Why it is disabled: by its owner, or after 3 days of failures without a success. Null while
     # enabled.
@@ -611,7 +575,7 @@ class WebhookEndpointWithSecret(TypedDict):
     updated_at: str
 
 
-class WebhookDeliveryAttempts(TypedDict):
+class WebhookAttempt(TypedDict):
     number: int
     started_at: str
     duration_ms: int
@@ -629,15 +593,23 @@ class WebhookDelivery(TypedDict):
     object: Literal["webhook_delivery"]
     endpoint_id: str
     event_id: str
+    # Known values: `message.status_changed`, `message.sent`, `message.delivered`,
+    # `message.undelivered`, `message.expired`, `message.rejected`, `message.failed`,
+    # `message.cancelled`, `campaign.started`, `campaign.paused`, `campaign.resumed`,
+    # `campaign.completed`, `campaign.cancelled`, `campaign.failed`, `inbound_message.received`,
+    # `recipient.opted_out`, `recipient.opted_in`, `sender_id.approved`, `sender_id.rejected`,
+    # `sender_id.suspended`, `sender_id.reinstated`, `wallet.funded`, `wallet.low_balance`,
+    # `webhook.test`; more may be added.
     event_type: str
     # Failed after the last failure of its schedule, or of a resend; dropped when its endpoint was
-    # disabled or deleted first.
-    status: Literal["pending", "succeeded", "failed", "dropped"]
+    # disabled or deleted first. Known values: `pending`, `succeeded`, `failed`, `dropped`; more may
+    # be added.
+    status: str
     next_attempt_at: str | None
     created_at: str
     completed_at: str | None
     # Oldest first.
-    attempts: list[WebhookDeliveryAttempts]
+    attempts: list[WebhookAttempt]
 
 
 class WebhookRecovery(TypedDict):
@@ -645,56 +617,193 @@ class WebhookRecovery(TypedDict):
     recovered: int
 
 
-class ProblemErrors(TypedDict):
+class FieldError(TypedDict):
+    # Its path, such as `to` or `messages[3].to`; empty for the body as a whole.
     field: str
+    # The kind of fault; branch on it. Known values: `required`, `invalid_type`, `invalid_json`,
+    # `unknown_field`, `invalid_format`, `invalid_value`, `too_short`, `too_long`, `too_few`,
+    # `too_many`, `out_of_range`, `range_too_large`, `invalid_recipient`, `duplicate_recipient`,
+    # `destination_not_supported`, `body_too_long`, `recipient_opted_out`,
+    # `traffic_class_not_allowed`, `invalid_placeholder`, `invalid_csv`, `invalid_encoding`,
+    # `missing_column`, `duplicate_column`, `wrong_column_count`, `scientific_notation`,
+    # `too_many_recipients`; more may be added.
     code: str
+    # For people.
     message: str
 
 
 class Problem(TypedDict):
     # The page of this code.
     type: str
+    # The same for every problem of this code.
     title: str
+    # The HTTP status.
     status: int
+    # What went wrong; branch on it. Known values: `bad_request`, `unauthenticated`,
+    # `insufficient_balance`, `ip_not_allowed`, `origin_not_allowed`, `insufficient_scope`,
+    # `email_not_verified`, `tenant_suspended`, `not_found`, `method_not_allowed`,
+    # `request_timeout`, `conflict`, `already_exists`, `idempotency_key_reused`,
+    # `invalid_state_transition`, `payload_too_large`, `unsupported_media_type`, `validation_error`,
+    # `sender_id_not_approved`, `rate_limited`, `headers_too_large`, `internal_error`,
+    # `service_unavailable`; more may be added.
     code: str
+    # What went wrong here, and what to do. For people.
     detail: str
+    # Give it to support. Equals `X-Request-Id`.
     request_id: str
     # One entry per wrong field; empty when the problem is not about fields.
-    errors: list[ProblemErrors]
-    # Of insufficient_balance only.
-    required_amount: NotRequired[str]
-    # Of insufficient_balance only.
-    available_amount: NotRequired[str]
-    # Of insufficient_balance only.
-    currency: NotRequired[str]
+    errors: list[FieldError]
 
 
-MessageStatusChangedEventDataObjectStatus: TypeAlias = Literal[
-    "scheduled",
-    "queued",
-    "sent",
-    "delivered",
-    "undelivered",
-    "expired",
-    "rejected",
-    "failed",
-    "cancelled",
-]
+class InsufficientBalanceProblem(TypedDict):
+    # The page of this code.
+    type: str
+    # The same for every problem of this code.
+    title: str
+    # The HTTP status.
+    status: int
+    # What went wrong; branch on it. Known values: `bad_request`, `unauthenticated`,
+    # `insufficient_balance`, `ip_not_allowed`, `origin_not_allowed`, `insufficient_scope`,
+    # `email_not_verified`, `tenant_suspended`, `not_found`, `method_not_allowed`,
+    # `request_timeout`, `conflict`, `already_exists`, `idempotency_key_reused`,
+    # `invalid_state_transition`, `payload_too_large`, `unsupported_media_type`, `validation_error`,
+    # `sender_id_not_approved`, `rate_limited`, `headers_too_large`, `internal_error`,
+    # `service_unavailable`; more may be added.
+    code: str
+    # What went wrong here, and what to do. For people.
+    detail: str
+    # Give it to support. Equals `X-Request-Id`.
+    request_id: str
+    # One entry per wrong field; empty when the problem is not about fields.
+    errors: list[FieldError]
+    # What the request would have held.
+    required_amount: str
+    # What new sends may use.
+    available_amount: str
+    currency: str
 
 
-MessageStatusChangedEventDataObject = TypedDict(
-    "MessageStatusChangedEventDataObject",
+class BalanceResponse(TypedDict):
+    data: Balance
+
+
+class CampaignResponse(TypedDict):
+    data: Campaign
+
+
+class CampaignEstimateResponse(TypedDict):
+    data: CampaignEstimate
+
+
+class CampaignImportResponse(TypedDict):
+    data: CampaignImport
+
+
+class CampaignTestResultResponse(TypedDict):
+    data: CampaignTestResult
+
+
+class InboundMessageResponse(TypedDict):
+    data: InboundMessage
+
+
+class MessageResponse(TypedDict):
+    data: Message
+
+
+class MessageWithHistoryResponse(TypedDict):
+    data: MessageWithHistory
+
+
+class SendResultResponse(TypedDict):
+    data: SendResult
+
+
+class SuppressionImportResponse(TypedDict):
+    data: SuppressionImport
+
+
+class WebhookDeliveryResponse(TypedDict):
+    data: WebhookDelivery
+
+
+class WebhookEndpointResponse(TypedDict):
+    data: WebhookEndpoint
+
+
+class WebhookEndpointWithSecretResponse(TypedDict):
+    data: WebhookEndpointWithSecret
+
+
+class WebhookRecoveryResponse(TypedDict):
+    data: WebhookRecovery
+
+
+class CampaignPage(TypedDict):
+    data: list[Campaign]
+    # Give it as `cursor` to read the next page; null on the last.
+    next_cursor: str | None
+
+
+class CampaignRecipientPage(TypedDict):
+    data: list[CampaignRecipient]
+    # Give it as `cursor` to read the next page; null on the last.
+    next_cursor: str | None
+
+
+class InboundMessagePage(TypedDict):
+    data: list[InboundMessage]
+    # Give it as `cursor` to read the next page; null on the last.
+    next_cursor: str | None
+
+
+class MessagePage(TypedDict):
+    data: list[Message]
+    # Give it as `cursor` to read the next page; null on the last.
+    next_cursor: str | None
+
+
+class SenderIdPage(TypedDict):
+    data: list[SenderId]
+    # Give it as `cursor` to read the next page; null on the last.
+    next_cursor: str | None
+
+
+class SuppressionPage(TypedDict):
+    data: list[Suppression]
+    # Give it as `cursor` to read the next page; null on the last.
+    next_cursor: str | None
+
+
+class WebhookDeliveryPage(TypedDict):
+    data: list[WebhookDelivery]
+    # Give it as `cursor` to read the next page; null on the last.
+    next_cursor: str | None
+
+
+class WebhookEndpointPage(TypedDict):
+    data: list[WebhookEndpoint]
+    # Give it as `cursor` to read the next page; null on the last.
+    next_cursor: str | None
+
+
+class CampaignPreviewList(TypedDict):
+    data: list[CampaignPreview]
+
+
+ChangedMessage = TypedDict(
+    "ChangedMessage",
     {
         "amount": str,
         "body": str,
-        "charge_state": Literal["held", "captured", "released", "none"],
+        "charge_state": str,
         "created_at": str,
         "error_code": str | None,
         "from": str,
         "id": str,
         "object": Literal["message"],
         "sent_at": str | None,
-        "status": MessageStatusChangedEventDataObjectStatus,
+        "status": MessageStatus,
         "to": str,
         "unit_price": str | None,
         "updated_at": str,
@@ -702,22 +811,9 @@ MessageStatusChangedEventDataObject = TypedDict(
 )
 
 
-MessageStatusChangedEventDataPreviousStatus: TypeAlias = Literal[
-    "scheduled",
-    "queued",
-    "sent",
-    "delivered",
-    "undelivered",
-    "expired",
-    "rejected",
-    "failed",
-    "cancelled",
-]
-
-
 class MessageStatusChangedEventData(TypedDict):
-    object: MessageStatusChangedEventDataObject
-    previous_status: MessageStatusChangedEventDataPreviousStatus
+    object: ChangedMessage
+    previous_status: MessageStatus
 
 
 class MessageStatusChangedEvent(TypedDict):
@@ -731,33 +827,9 @@ class MessageStatusChangedEvent(TypedDict):
     type: Literal["message.status_changed"]
 
 
-MessageEventDataPreviousStatus: TypeAlias = Literal[
-    "scheduled",
-    "queued",
-    "sent",
-    "delivered",
-    "undelivered",
-    "expired",
-    "rejected",
-    "failed",
-    "cancelled",
-]
-
-
 class MessageEventData(TypedDict):
     object: Message
-    previous_status: MessageEventDataPreviousStatus
-
-
-MessageEventType: TypeAlias = Literal[
-    "message.sent",
-    "message.delivered",
-    "message.undelivered",
-    "message.expired",
-    "message.rejected",
-    "message.failed",
-    "message.cancelled",
-]
+    previous_status: MessageStatus
 
 
 class MessageEvent(TypedDict):
@@ -768,19 +840,13 @@ class MessageEvent(TypedDict):
     # Deduplicate by it.
     id: str
     tenant_id: str
-    type: MessageEventType
+    # Known values: `message.sent`, `message.delivered`, `message.undelivered`, `message.expired`,
+    # `message.rejected`, `message.failed`, `message.cancelled`; more may be added.
+    type: str
 
 
 class SenderIdEventData(TypedDict):
     object: SenderId
-
-
-SenderIdEventType: TypeAlias = Literal[
-    "sender_id.approved",
-    "sender_id.rejected",
-    "sender_id.suspended",
-    "sender_id.reinstated",
-]
 
 
 class SenderIdEvent(TypedDict):
@@ -791,7 +857,9 @@ class SenderIdEvent(TypedDict):
     # Deduplicate by it.
     id: str
     tenant_id: str
-    type: SenderIdEventType
+    # Known values: `sender_id.approved`, `sender_id.rejected`, `sender_id.suspended`,
+    # `sender_id.reinstated`; more may be added.
+    type: str
 
 
 class WalletFundedEventData(TypedDict):
@@ -857,33 +925,13 @@ class RecipientEvent(TypedDict):
     # Deduplicate by it.
     id: str
     tenant_id: str
-    type: Literal["recipient.opted_out", "recipient.opted_in"]
-
-
-CampaignEventDataPreviousStatus: TypeAlias = Literal[
-    "draft",
-    "scheduled",
-    "running",
-    "paused",
-    "completed",
-    "cancelled",
-    "failed",
-]
+    # Known values: `recipient.opted_out`, `recipient.opted_in`; more may be added.
+    type: str
 
 
 class CampaignEventData(TypedDict):
     object: Campaign
-    previous_status: CampaignEventDataPreviousStatus
-
-
-CampaignEventType: TypeAlias = Literal[
-    "campaign.started",
-    "campaign.paused",
-    "campaign.resumed",
-    "campaign.completed",
-    "campaign.cancelled",
-    "campaign.failed",
-]
+    previous_status: CampaignStatus
 
 
 class CampaignEvent(TypedDict):
@@ -894,16 +942,18 @@ class CampaignEvent(TypedDict):
     # Deduplicate by it.
     id: str
     tenant_id: str
-    type: CampaignEventType
+    # Known values: `campaign.started`, `campaign.paused`, `campaign.resumed`, `campaign.completed`,
+    # `campaign.cancelled`, `campaign.failed`; more may be added.
+    type: str
 
 
-class WebhookTestEventDataObject(TypedDict):
+class WebhookTest(TypedDict):
     message: str
     object: Literal["webhook_test"]
 
 
 class WebhookTestEventData(TypedDict):
-    object: WebhookTestEventDataObject
+    object: WebhookTest
 
 
 class WebhookTestEvent(TypedDict):
@@ -957,17 +1007,6 @@ class SendBulkBody(TypedDict):
 SendBulkData: TypeAlias = "SendResult"
 
 
-class SendBatchBodyMessages(TypedDict):
-    # A recipient, in any common Nigerian or international form. One that is not a valid mobile
-    # number of at most 256 characters is rejected on its own.
-    to: str
-    # The text, sent exactly as given; at most 10 segments. Placeholders such as {{name}} are not
-    # expanded.
-    body: str
-    # Your own reference: 1 to 64 printable ASCII characters.
-    client_reference: NotRequired[str | None]
-
-
 class SendBatchBody(TypedDict):
     # A sender ID of yours that can be used now, without regard to case.
     from_: str
@@ -975,28 +1014,15 @@ class SendBatchBody(TypedDict):
     # the default. An opt-out blocks every class but otp.
     traffic_class: NotRequired[Literal["otp", "transactional", "promotional"] | None]
     # 1 to 1,000 items.
-    messages: list[SendBatchBodyMessages]
+    messages: list[BatchItem]
 
 
 SendBatchData: TypeAlias = "SendResult"
 
 
-ListMessagesQueryStatus: TypeAlias = Literal[
-    "scheduled",
-    "queued",
-    "sent",
-    "delivered",
-    "undelivered",
-    "expired",
-    "rejected",
-    "failed",
-    "cancelled",
-]
-
-
 class ListMessagesQuery(TypedDict):
     # Any of these statuses; queued also matches messages being sent.
-    status: NotRequired[list[ListMessagesQueryStatus]]
+    status: NotRequired[list[MessageStatus]]
     # Sender ID, without regard to case.
     from_: NotRequired[str]
     # Recipient, in any form that a send accepts.
@@ -1006,7 +1032,7 @@ class ListMessagesQuery(TypedDict):
     # Messages of this campaign.
     campaign_id: NotRequired[str]
     # Any of these sources.
-    source: NotRequired[list[Literal["api", "campaign", "quick_send", "test_send"]]]
+    source: NotRequired[list[MessageSource]]
     # Created at or after this RFC 3339 instant; at most 12 months ago.
     created_after: NotRequired[str]
     # Created before this RFC 3339 instant; now when absent.
@@ -1034,7 +1060,7 @@ GetBalanceData: TypeAlias = "Balance"
 
 class ListSenderIdsQuery(TypedDict):
     # Any of these statuses.
-    status: NotRequired[list[Literal["pending", "approved", "rejected", "suspended"]]]
+    status: NotRequired[list[SenderIdStatus]]
     # Only those that can, or cannot, be used now.
     usable: NotRequired[bool]
     # The name, without regard to case.
@@ -1057,43 +1083,15 @@ ListWebhookEndpointsEntry: TypeAlias = "WebhookEndpoint"
 ListWebhookEndpointsData: TypeAlias = "list[ListWebhookEndpointsEntry]"
 
 
-CreateWebhookEndpointBodyEventTypes: TypeAlias = Literal[
-    "message.status_changed",
-    "message.sent",
-    "message.delivered",
-    "message.undelivered",
-    "message.expired",
-    "message.rejected",
-    "message.failed",
-    "message.cancelled",
-    "campaign.started",
-    "campaign.paused",
-    "campaign.resumed",
-    "campaign.completed",
-    "campaign.cancelled",
-    "campaign.failed",
-    "inbound_message.received",
-    "recipient.opted_out",
-    "recipient.opted_in",
-    "sender_id.approved",
-    "sender_id.rejected",
-    "sender_id.suspended",
-    "sender_id.reinstated",
-    "wallet.funded",
-    "wallet.low_balance",
-    "webhook.test",
-]
-
-
 class CreateWebhookEndpointBody(TypedDict):
     # HTTPS on port 443 or 8443, with a host name that resolves only to public addresses, and no
     # user name or password.
     url: str
     # Event types that are wanted. `wallet.*` and `sender_id.*` are sent to live endpoints only.
     # `message.status_changed` alone when absent.
-    event_types: NotRequired[list[CreateWebhookEndpointBodyEventTypes]]
+    event_types: NotRequired[list[EventType]]
     # Message sources whose events are wanted; empty means all.
-    sources: NotRequired[list[Literal["api", "campaign", "quick_send", "test_send"]]]
+    sources: NotRequired[list[MessageSource]]
     # A note for people.
     description: NotRequired[str]
 
@@ -1104,34 +1102,6 @@ CreateWebhookEndpointData: TypeAlias = "WebhookEndpointWithSecret"
 GetWebhookEndpointData: TypeAlias = "WebhookEndpoint"
 
 
-UpdateWebhookEndpointBodyEventTypes: TypeAlias = Literal[
-    "message.status_changed",
-    "message.sent",
-    "message.delivered",
-    "message.undelivered",
-    "message.expired",
-    "message.rejected",
-    "message.failed",
-    "message.cancelled",
-    "campaign.started",
-    "campaign.paused",
-    "campaign.resumed",
-    "campaign.completed",
-    "campaign.cancelled",
-    "campaign.failed",
-    "inbound_message.received",
-    "recipient.opted_out",
-    "recipient.opted_in",
-    "sender_id.approved",
-    "sender_id.rejected",
-    "sender_id.suspended",
-    "sender_id.reinstated",
-    "wallet.funded",
-    "wallet.low_balance",
-    "webhook.test",
-]
-
-
 class UpdateWebhookEndpointBody(TypedDict):
     # HTTPS on port 443 or 8443, with a host name that resolves only to public addresses, and no
     # user name or password.
@@ -1139,9 +1109,9 @@ class UpdateWebhookEndpointBody(TypedDict):
     # Disabling stops sending at once; what was due is dropped.
     status: NotRequired[Literal["enabled", "disabled"]]
     # Event types that are wanted. `wallet.*` and `sender_id.*` are sent to live endpoints only.
-    event_types: NotRequired[list[UpdateWebhookEndpointBodyEventTypes]]
+    event_types: NotRequired[list[EventType]]
     # Message sources whose events are wanted; empty means all.
-    sources: NotRequired[list[Literal["api", "campaign", "quick_send", "test_send"]]]
+    sources: NotRequired[list[MessageSource]]
     # A note for people.
     description: NotRequired[str]
 
@@ -1154,7 +1124,7 @@ RotateWebhookSecretData: TypeAlias = "WebhookEndpointWithSecret"
 
 class ListWebhookDeliveriesQuery(TypedDict):
     # Any of these statuses.
-    status: NotRequired[list[Literal["pending", "succeeded", "failed", "dropped"]]]
+    status: NotRequired[list[WebhookDeliveryStatus]]
     # Deliveries of this event type.
     event_type: NotRequired[str]
     # Created at or after this RFC 3339 instant.
@@ -1187,20 +1157,9 @@ RecoverWebhookDeliveriesData: TypeAlias = "WebhookRecovery"
 SendWebhookTestData: TypeAlias = "WebhookDelivery"
 
 
-ListCampaignsQueryStatus: TypeAlias = Literal[
-    "draft",
-    "scheduled",
-    "running",
-    "paused",
-    "completed",
-    "cancelled",
-    "failed",
-]
-
-
 class ListCampaignsQuery(TypedDict):
     # Any of these statuses.
-    status: NotRequired[list[ListCampaignsQueryStatus]]
+    status: NotRequired[list[CampaignStatus]]
     # The most entries of a page. A page may have fewer: only a null `next_cursor` means the end.
     limit: NotRequired[int]
     # The next_cursor of the previous page, with the same filters.
@@ -1264,39 +1223,17 @@ class UpdateCampaignBody(TypedDict):
 UpdateCampaignData: TypeAlias = "Campaign"
 
 
-class AddCampaignRecipientsBodyRecipients(TypedDict):
-    # In any form that a send takes.
-    to: str
-    # At most 64 values of 1,000 characters each, by name.
-    variables: NotRequired[dict[str, str] | None]
-    # Your own reference: 1 to 64 printable ASCII characters.
-    client_reference: NotRequired[str | None]
-
-
 class AddCampaignRecipientsBody(TypedDict):
     # 1 to 1,000 rows; a campaign takes as many requests as you like.
-    recipients: list[AddCampaignRecipientsBodyRecipients]
+    recipients: list[NewCampaignRecipient]
 
 
 AddCampaignRecipientsData: TypeAlias = "CampaignImport"
 
 
-ListCampaignRecipientsQueryStatus: TypeAlias = Literal[
-    "waiting",
-    "queued",
-    "sent",
-    "delivered",
-    "undelivered",
-    "expired",
-    "rejected",
-    "failed",
-    "cancelled",
-]
-
-
 class ListCampaignRecipientsQuery(TypedDict):
     # Any of these statuses.
-    status: NotRequired[list[ListCampaignRecipientsQueryStatus]]
+    status: NotRequired[list[CampaignRecipientStatus]]
     # The most entries of a page. A page may have fewer: only a null `next_cursor` means the end.
     limit: NotRequired[int]
     # The next_cursor of the previous page, with the same filters.
@@ -1385,17 +1322,8 @@ ListSuppressionsEntry: TypeAlias = "Suppression"
 ListSuppressionsData: TypeAlias = "list[ListSuppressionsEntry]"
 
 
-class AddSuppressionsBodySuppressions(TypedDict):
-    # In any form that a send takes.
-    number: str
-    # Null or absent: every sender ID.
-    sender_id: NotRequired[str | None]
-    # For people; at most 256 characters.
-    reason: NotRequired[str | None]
-
-
 class AddSuppressionsBody(TypedDict):
-    suppressions: list[AddSuppressionsBodySuppressions]
+    suppressions: list[NewSuppression]
 
 
 AddSuppressionsData: TypeAlias = "SuppressionImport"

@@ -52,6 +52,7 @@ export const ERROR_CODES = [
   "unauthenticated",
   "insufficient_balance",
   "ip_not_allowed",
+  "origin_not_allowed",
   "insufficient_scope",
   "email_not_verified",
   "tenant_suspended",
