@@ -5,7 +5,9 @@ import { importsOf, repositoryFiles, type SourceFile } from "./source-files.ts";
 export const files: readonly SourceFile[] = repositoryFiles();
 export const sources = files.filter(
   ({ path }) =>
-    /\.m?[tj]sx?$/.test(path) && !path.startsWith("proto/gen/") && !path.includes("/src/generated/"),
+    /\.m?[tj]sx?$/.test(path) &&
+    !path.startsWith("proto/gen/") &&
+    !path.includes("/src/generated/"),
 );
 export const markdown = files.filter(({ path }) => path.endsWith(".md"));
 

@@ -2,15 +2,13 @@
  * The documentation in Chromium: accessibility, the width of a phone, requests to elsewhere, search, tabs, and a
  * request that the reference sends. Skipped where there is no Chromium.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import axe from "axe-core";
 import { expect } from "chai";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { CHROMIUM, NO_CHROMIUM } from "../../support/chromium.ts";
 import { API_KEY, openRestApp, type RestApp } from "../../support/rest-app.ts";
 import { skipSince } from "../../support/skip.ts";
-
-const PATHS = [process.env.CHROMIUM ?? "", "/usr/bin/chromium", "/usr/bin/chromium-browser"];
-const CHROMIUM = PATHS.find((path) => path !== "" && existsSync(path));
 
 const DESKTOP = { viewport: { width: 1440, height: 900 } };
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true };
@@ -23,7 +21,7 @@ describe("the documentation in a browser", function () {
   let paths: string[] = [];
 
   before(async function () {
-    if (CHROMIUM === undefined) skipSince(this, "there is no chromium (apt-get install chromium)");
+    if (CHROMIUM === undefined) skipSince(this, NO_CHROMIUM);
     app = await openRestApp();
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
     paths = (await linksOf("/docs/")).filter(
