@@ -6,7 +6,7 @@ import { StackError } from "./stack-error.ts";
 const MB = 1_000_000;
 
 /** The journal and collections of a new mongod, streams, logs. */
-const NEW_DATA_BYTES = 250 * MB;
+const NEW_DATA_BYTES = 150 * MB;
 /** The wheels of the servers and their programs, both while they are unpacked. */
 const SERVERS_BYTES = 400 * MB;
 /** For what a run adds. */

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statfsSync } from "node:fs";
 
 /** The packages and npm's copy of them while it unpacks. */
-const PACKAGES_MB = 1100;
+const PACKAGES_MB = 900;
 
 // npm has its own answer to Ctrl-C: wait for it.
 process.on("SIGINT", () => {});

@@ -34,6 +34,7 @@ export type Launcher = {
   readonly state: StackState;
   readonly tls: TlsFiles;
   readonly secrets: StackSecrets;
+  readonly hasSmallJournal: boolean;
   /** The pinned Node's path. */
   readonly node: string;
   readonly progress: (line: string) => void;
@@ -52,6 +53,7 @@ export function createLauncher(
     readonly progress?: (line: string) => void;
     readonly signal?: AbortSignal | undefined;
     readonly onStart?: (record: ProcessRecord) => void;
+    readonly hasSmallJournal?: boolean | undefined;
   } = {},
 ): Launcher {
   return {
@@ -59,6 +61,7 @@ export function createLauncher(
     state,
     tls: ensureCertificates(layout.tlsDir),
     secrets: stackSecrets(layout.secretsFile),
+    hasSmallJournal: options.hasSmallJournal === true,
     node: process.execPath,
     progress: options.progress ?? (() => {}),
     signal: options.signal,
@@ -79,6 +82,7 @@ export async function launchServer(launcher: Launcher, name: ServerName): Promis
     dataDir: join(layout.dataDir, name),
     logFile: logFileOf(layout, name),
     serversDir: SERVERS_DIR,
+    hasSmallJournal: launcher.hasSmallJournal,
     progress,
     onStart: launcher.onStart,
     ...(signal === undefined ? {} : { signal }),

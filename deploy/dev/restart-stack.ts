@@ -13,7 +13,10 @@ import { withStackLock } from "./stack-lock.ts";
 import { refuseOthers, type StartOptions } from "./start-stack.ts";
 import { stopProcesses } from "./stop-stack.ts";
 
-export type RestartOptions = Pick<StartOptions, "dir" | "env" | "progress" | "onStart">;
+export type RestartOptions = Pick<
+  StartOptions,
+  "dir" | "env" | "progress" | "onStart" | "hasSmallJournal"
+>;
 
 /**
  * Ends and starts one process or embedded server of a stack, or only starts it when it is dead, and

@@ -12,6 +12,7 @@ await runCommand(async () => {
   for (const name of names) {
     await restartProcess(name, {
       env: process.env,
+      hasSmallJournal: true,
       progress: (line) => process.stdout.write(`  ${line}\n`),
     });
   }

@@ -16,6 +16,8 @@ export type ServerPlan = {
   readonly logFile: string;
   /** The folder of unpacked wheels. */
   readonly serversDir: string;
+  /** Journal files of 16 MB, not MongoDB's 100 MB, of which it allocates three: for stacks that must be small. */
+  readonly hasSmallJournal?: boolean;
   readonly progress?: (line: string) => void;
   /** Called as soon as the process exists, before it serves. */
   readonly onStart?: (record: ProcessRecord) => void;
@@ -27,6 +29,8 @@ const HOUR_MS = 3_600_000;
 /** How long MongoDB keeps snapshot history, which queue scans walk over (ADR 73). */
 const HISTORY_S = 120;
 const READY_TIMEOUT_MS = 60_000;
+/** MongoDB's own settings of the journal (mongod logs them at its start), and the size of a file. */
+const SMALL_JOURNAL = "log=(enabled=true,remove=true,path=journal,compressor=snappy,file_max=16MB)";
 
 /** The address of an embedded server, as the services take it. */
 export function serverUrl(name: ServerName, port: number): string {
@@ -64,7 +68,12 @@ export async function startServer(plan: ServerPlan): Promise<ProcessRecord> {
   return record;
 }
 
-async function argumentsOf({ name, port, dataDir }: ServerPlan): Promise<string[]> {
+async function argumentsOf({
+  name,
+  port,
+  dataDir,
+  hasSmallJournal,
+}: ServerPlan): Promise<string[]> {
   switch (name) {
     case "mongod":
       return [
@@ -83,6 +92,7 @@ async function argumentsOf({ name, port, dataDir }: ServerPlan): Promise<string[
         // Its log would show slow operations with message bodies and numbers, which no log may hold.
         ...["--slowms", String(HOUR_MS)],
         ...["--setParameter", `minSnapshotHistoryWindowInSeconds=${HISTORY_S}`],
+        ...(hasSmallJournal === true ? ["--wiredTigerEngineConfigString", SMALL_JOURNAL] : []),
         // A one-node set has no secondary to step down to, so shutdown need not wait.
         ...["--setParameter", "shutdownTimeoutMillisForSignaledShutdown=100"],
       ];

@@ -49,6 +49,8 @@ export type StartOptions = {
   readonly processes?: readonly ServiceProcess[];
   readonly progress?: (line: string) => void;
   readonly onStart?: Launcher["onStart"];
+  /** Benchmarks and tests have MongoDB's own journal. */
+  readonly hasSmallJournal?: boolean;
   /** Aborting stops the processes started so far. */
   readonly signal?: AbortSignal;
 };
@@ -85,6 +87,7 @@ async function start(layout: Layout, options: StartOptions): Promise<StackFile> 
   const launcher = createLauncher(layout, state, {
     ...(options.progress === undefined ? {} : { progress: options.progress }),
     signal: halt.signal,
+    hasSmallJournal: options.hasSmallJournal,
     onStart(record) {
       started.add(record.name);
       options.onStart?.(record);

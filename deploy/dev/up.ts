@@ -11,6 +11,7 @@ await runCommand(async () => {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
   const stack = await startStack({
     env: process.env,
+    hasSmallJournal: true,
     signal: abort.signal,
     progress: (line) => process.stdout.write(`  ${line}\n`),
   });

@@ -107,8 +107,8 @@ describe("the image's files, and nothing else, run every service", function () {
       const { stderr } = image.run(["--no-strip-types", "services/main.ts", name]);
       expect(stderr).to.contain("is required");
     }
-    const smsctl = image.run(["--no-strip-types", "services/smsctl/main.ts", "--help"]);
-    expect(smsctl.stdout).to.contain("tenant create");
+    const smsctl = image.run(["--no-strip-types", "services/smsctl/main.ts", "tenant", "--help"]);
+    expect(smsctl.stdout).to.contain("smsctl tenant create");
   });
 
   it("the migration, the operators' command line and the test of the chart start too", () => {
@@ -116,9 +116,9 @@ describe("the image's files, and nothing else, run every service", function () {
     expect(migrate.stderr).to.contain("MONGODB_URI is required");
     const trip = image.run(["deploy/smoke-test.ts", "http://127.0.0.1:1"]);
     expect(trip.stderr).to.contain("TENANT_GRPC is required");
-    const smsctl = image.run(["services/smsctl/main.ts", "--help"]);
+    const smsctl = image.run(["services/smsctl/main.ts", "tenant", "--help"]);
     expect(smsctl.stderr).to.not.contain("ERR_MODULE_NOT_FOUND");
-    expect(smsctl.stdout).to.contain("tenant create");
+    expect(smsctl.stdout).to.contain("smsctl tenant create");
   });
 
   it("every module of the services can be loaded, those loaded late too", () => {
