@@ -156,6 +156,17 @@ chartSuite("network policies", () => {
     expect(v4?.ipBlock?.except).to.include("169.254.0.0/16");
   });
 
+  it("mail leaves only on the ports that are named, and only from the tenant service", () => {
+    const rules = (set: string[]) =>
+      ofKind(render(MINIMAL, { set }), "NetworkPolicy").flatMap(({ metadata, spec }) =>
+        (spec?.egress ?? [])
+          .filter(({ ports = [] }) => ports.some(({ port }) => port === 587))
+          .map(() => metadata.name),
+      );
+    expect(rules([])).to.deep.equal([]);
+    expect(rules(["networkPolicy.mailPorts={587}"])).to.deep.equal(["sms-tenant"]);
+  });
+
   it("the simulator's control port is the operators' alone", () => {
     const control = (set: string[]) =>
       policyOf(render("values-dev.yaml", { set }), "sms-smsc-simulator")?.spec?.ingress?.filter(
