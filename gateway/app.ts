@@ -254,6 +254,11 @@ function respond(context: Context, response: OperationResponse): void {
     setHeader(context, "Content-Type", "text/csv; charset=utf-8");
     context.body = response.csv;
   }
+  if (response.csvStream !== undefined) {
+    setHeader(context, "Content-Type", "text/csv; charset=utf-8");
+    // Koa closes the stream when the client leaves, and breaks the transfer off when the stream fails.
+    context.body = response.csvStream;
+  }
   if (response.body === undefined) return;
   // Set the type before the body, or Koa guesses one.
   setHeader(context, "Content-Type", "application/json; charset=utf-8");

@@ -7,6 +7,7 @@ import { SenderIdService } from "../proto/gen/sms/v1/sender_id_pb.js";
 import { TenantService } from "../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../proto/gen/sms/v1/wallet_pb.js";
 import { WebhookService } from "../proto/gen/sms/v1/webhook_pb.js";
+import { createWeightedSemaphore } from "../services/shared/flow/weighted-semaphore.ts";
 import { type Config, readConfig } from "../services/shared/io/config.ts";
 import { openNats } from "../services/shared/io/nats.ts";
 import { openRedis, type Redis } from "../services/shared/io/redis.ts";
@@ -152,6 +153,9 @@ async function openConnections(context: ServiceContext, config: GatewayConfig) {
   return { redis, nats };
 }
 
+/** Files that a gateway writes at once: at most one of an account. */
+const EXPORTS = { totalMax: 8, keyMax: 1, waitersMax: 1, waitMaxMs: 1000 } as const;
+
 /** The ports of the operations. */
 function createPorts(context: ServiceContext, config: GatewayConfig, redis: Redis): OperationPorts {
   const messaging = context.client(MessagingService);
@@ -160,6 +164,7 @@ function createPorts(context: ServiceContext, config: GatewayConfig, redis: Redi
     sendOne: createSendBatcher(messaging),
     wallets: context.client(WalletService),
     senderIds: context.client(SenderIdService),
+    tenants: context.client(TenantService),
     webhooks: context.client(WebhookService),
     campaigns: context.client(CampaignService),
     consent: context.client(ConsentService),
@@ -169,6 +174,7 @@ function createPorts(context: ServiceContext, config: GatewayConfig, redis: Redi
     clock: context.clock,
     sendTime: { minMs: config.SEND_AT_MIN_MS, maxMs: config.SEND_AT_MAX_MS },
     spanMaxMs: config.LIST_SPAN_MAX_MS,
+    exports: createWeightedSemaphore(EXPORTS),
   };
 }
 

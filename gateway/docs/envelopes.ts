@@ -4,6 +4,9 @@ import { componentRef } from "./operation-doc.ts";
 
 /** Components that responses show alone. */
 const SHOWN = [
+  "Account",
+  "ApiKey",
+  "ApiKeyWithSecret",
   "Balance",
   "Campaign",
   "CampaignEstimate",
@@ -11,10 +14,15 @@ const SHOWN = [
   "CampaignTestResult",
   "InboundMessage",
   "Message",
+  "MessagePreview",
+  "MessageTimeline",
   "MessageWithHistory",
   "SendResult",
+  "SenderId",
   "SuppressionImport",
+  "Usage",
   "WebhookDelivery",
+  "WebhookDeliveryWithBody",
   "WebhookEndpoint",
   "WebhookEndpointWithSecret",
   "WebhookRecovery",
@@ -22,12 +30,15 @@ const SHOWN = [
 
 /** Components that lists show. */
 const LISTED = [
+  "ApiKey",
+  "AuditEntry",
   "Campaign",
   "CampaignRecipient",
   "InboundMessage",
   "Message",
   "SenderId",
   "Suppression",
+  "WalletEntry",
   "WebhookDelivery",
   "WebhookEndpoint",
 ] as const;

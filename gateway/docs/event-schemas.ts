@@ -65,7 +65,7 @@ const CONTENTS = {
       "sender_id.suspended",
       "sender_id.reinstated",
     ],
-    data: { object: componentRef("SenderId") },
+    data: { object: componentRef("SenderIdOfEvent") },
   },
   WalletFundedEvent: {
     types: ["wallet.funded"],

@@ -4,6 +4,8 @@
  */
 import { KEY_FORM } from "../../services/shared/core/idempotency-key.ts";
 import type { Operation } from "../operations/operation.ts";
+import { ACCOUNT_CHANGE } from "../schemas/account.ts";
+import { NEW_API_KEY } from "../schemas/api-keys.ts";
 import {
   CAMPAIGN_CHANGE,
   CAMPAIGN_TEST,
@@ -13,9 +15,16 @@ import {
   PREVIEW,
 } from "../schemas/campaigns.ts";
 import { NEW_SUPPRESSION, NEW_SUPPRESSIONS } from "../schemas/consent.ts";
+import { NEW_SENDER_ID } from "../schemas/lists.ts";
 import { DELIVERY_STATUS, RESPONSE_SCHEMAS, SENDER_ID_STATUS } from "../schemas/responses.ts";
 import { MESSAGE_SOURCE } from "../schemas/schema-parts.ts";
-import { BATCH_ITEM, BATCH_SEND, BULK_SEND, SINGLE_SEND } from "../schemas/sends.ts";
+import {
+  BATCH_ITEM,
+  BATCH_SEND,
+  BULK_SEND,
+  MESSAGE_PREVIEW,
+  SINGLE_SEND,
+} from "../schemas/sends.ts";
 import {
   EMPTY_BODY,
   ENDPOINT_CHANGE,
@@ -95,6 +104,10 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   BulkSend: BULK_SEND,
   BatchSend: BATCH_SEND,
   BatchItem: BATCH_ITEM,
+  MessagePreviewRequest: MESSAGE_PREVIEW,
+  NewApiKey: NEW_API_KEY,
+  AccountChange: ACCOUNT_CHANGE,
+  NewSenderId: NEW_SENDER_ID,
   EmptyBody: EMPTY_BODY,
   NewWebhookEndpoint: NEW_ENDPOINT,
   WebhookEndpointChange: ENDPOINT_CHANGE,
@@ -141,10 +154,14 @@ const TAGS: Readonly<Record<string, string>> = {
   Sending: "Send to one recipient, or to up to 1,000 in one request.",
   Messages: "Read, list and cancel messages.",
   Balance: "The wallet: what it has, what is held, what new sends may use.",
-  "Sender IDs": "The names that messages come from, and whether each can be used now.",
+  "Sender IDs":
+    "The names that messages come from, whether each can be used now, and requests of new ones.",
   Campaigns:
     "One text with placeholders to many recipients: each once, within a budget, stopped at any time.",
   Consent: "Inbound messages of handsets, and the numbers that you must not send to.",
+  Usage: "How many messages there were, and what they cost.",
+  Account: "Its settings, and who changed what.",
+  "API keys": "The keys of the account: what each may do, and when it was last used.",
   "Webhook endpoints": "Where events go, and what became of each delivery.",
 };
 

@@ -46,6 +46,9 @@ export type OperationDoc = {
     | "Sender IDs"
     | "Webhook endpoints"
     | "Campaigns"
+    | "API keys"
+    | "Account"
+    | "Usage"
     | "Consent";
   readonly summary: string;
   readonly description: string;

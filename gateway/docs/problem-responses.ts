@@ -41,6 +41,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "insufficient_scope ip_not_allowed": "Forbidden",
   "email_not_verified insufficient_scope ip_not_allowed tenant_suspended": "SendingForbidden",
   "conflict idempotency_key_reused": "IdempotencyConflict",
+  "already_exists conflict idempotency_key_reused": "IdempotencyOrNameConflict",
   "conflict idempotency_key_reused invalid_state_transition": "IdempotencyOrStateConflict",
   "sender_id_not_approved validation_error": "InvalidSend",
 };

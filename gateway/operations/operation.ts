@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import type { Caller } from "../auth/caller.ts";
 import type { OperationDoc } from "../docs/operation-doc.ts";
 
@@ -25,6 +26,8 @@ export type OperationResponse = {
   readonly body?: unknown;
   /** A file in place of the body. */
   readonly csv?: string;
+  /** A file of any length, read as fast as the client takes it. */
+  readonly csvStream?: Readable;
   readonly headers?: Readonly<Record<string, string>>;
 };
 

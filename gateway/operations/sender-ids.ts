@@ -1,15 +1,17 @@
 import type { Client } from "@connectrpc/connect";
-import type { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
+import type { SenderId, SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
+import { AppError } from "../../services/shared/core/errors.ts";
 import { PAGE_DEFAULT } from "../../services/shared/core/limits.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
-import { SENDER_ID_EXAMPLE } from "../docs/content/samples.ts";
-import { pageOf } from "../docs/operation-doc.ts";
+import { SENDER_ID_EXAMPLE, SENDER_ID_REQUEST_EXAMPLE } from "../docs/content/samples.ts";
+import { dataOf, pageOf } from "../docs/operation-doc.ts";
 import type { Cursors } from "../lists/cursor.ts";
 import { readPageCursor } from "../lists/page-cursor.ts";
 import { renderSenderId, SENDER_ID_STATUSES } from "../render/sender-id.ts";
-import { SENDER_ID_LIST } from "../schemas/lists.ts";
+import { NEW_SENDER_ID, SENDER_ID_LIST } from "../schemas/lists.ts";
 import { compileQuery } from "../schemas/query.ts";
-import { refuse } from "../schemas/validate.ts";
+import { compileSchema, refuse } from "../schemas/validate.ts";
+import { keyedResponse, readKeyedRequest } from "./keyed-request.ts";
 import type { Operation, OperationRequest, OperationResponse } from "./operation.ts";
 
 export type SenderIdPorts = {
@@ -25,13 +27,15 @@ type SenderIdQuery = {
   readonly cursor?: string;
 };
 
+const PATH = "/v1/sender-ids";
 const readQuery = compileQuery(SENDER_ID_LIST);
+const validateNew = compileSchema(NEW_SENDER_ID);
 
 /** Lists sender IDs by name (`docs/contract.md#sender-ids`). */
 export function listSenderIdsOperation(ports: SenderIdPorts): Operation {
   return {
     method: "GET",
-    path: "/v1/sender-ids",
+    path: PATH,
     scope: "sender_ids:read",
     doc: {
       id: "listSenderIds",
@@ -79,4 +83,64 @@ async function list(ports: SenderIdPorts, request: OperationRequest): Promise<Op
       next_cursor: start.next(page.nextCursor),
     },
   };
+}
+
+/** Asks for a sender ID (`docs/contract.md#sender-ids`). */
+export function requestSenderIdOperation(ports: SenderIdPorts): Operation {
+  return {
+    method: "POST",
+    path: PATH,
+    scope: "sender_ids:manage",
+    doc: {
+      id: "requestSenderId",
+      tag: "Sender IDs",
+      summary: "Request a sender ID",
+      description:
+        "It is pending until it is reviewed; the events `sender_id.approved` and `sender_id.rejected` carry the " +
+        "result. A rejected name may be requested again and keeps its id. A name that is pending, approved or " +
+        "suspended is 409 `already_exists`. At most 10 requests may wait, and an account has at most 200 sender IDs.",
+      body: {
+        name: "NewSenderId",
+        isRequired: true,
+        example: SENDER_ID_REQUEST_EXAMPLE,
+      },
+      takesIdempotencyKey: true,
+      response: {
+        status: 201,
+        description: "Requested.",
+        schema: dataOf("SenderId"),
+        example: {
+          data: {
+            ...SENDER_ID_EXAMPLE,
+            ...SENDER_ID_REQUEST_EXAMPLE,
+            ...{ status: "pending", usable: false },
+          },
+        },
+        headers: ["Idempotent-Replayed"],
+      },
+      errors: ["already_exists", "conflict", "idempotency_key_reused", "validation_error"],
+    },
+    handle: (request) => askFor(ports, request),
+  };
+}
+
+type NewSenderId = { readonly name: string; readonly use_case: string; readonly sample: string };
+
+async function askFor(
+  { senderIds }: SenderIdPorts,
+  request: OperationRequest,
+): Promise<OperationResponse> {
+  const { tenantId, mode, isSuspended } = request.caller;
+  const { body, keyed } = readKeyedRequest(request, validateNew);
+  const { name, use_case, sample } = body as NewSenderId;
+  const texts = { useCase: use_case.toWellFormed(), sample: sample.toWellFormed() };
+  const call = senderIds.requestSenderId({ tenantId, mode, name, ...texts, ...keyed });
+  const result = await rpcAnswer(call);
+  const data = renderSenderId(found(result.senderId), !isSuspended);
+  return keyedResponse(201, data, result.replayed);
+}
+
+function found(senderId: SenderId | undefined): SenderId {
+  if (senderId !== undefined) return senderId;
+  throw new AppError("internal_error", "The answer is empty.");
 }

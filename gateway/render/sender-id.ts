@@ -1,4 +1,8 @@
-import { type SenderId, SenderIdStatus } from "../../proto/gen/sms/v1/sender_id_pb.js";
+import {
+  type SenderId,
+  SenderIdStatus,
+  TrafficClass,
+} from "../../proto/gen/sms/v1/sender_id_pb.js";
 import { invert } from "../../services/shared/core/invert.ts";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
 import { textOrNull } from "./message.ts";
@@ -13,6 +17,13 @@ export const SENDER_ID_STATUSES = {
 
 const NAMES: ReadonlyMap<SenderIdStatus, string> = invert(SENDER_ID_STATUSES);
 
+const CLASS_NAMES: Readonly<Record<TrafficClass, string>> = {
+  [TrafficClass.UNSPECIFIED]: "transactional",
+  [TrafficClass.OTP]: "otp",
+  [TrafficClass.TRANSACTIONAL]: "transactional",
+  [TrafficClass.PROMOTIONAL]: "promotional",
+};
+
 /** Renders a sender ID. It is usable only when approved, and only while its account may send. */
 export function renderSenderId(senderId: SenderId, isTenantActive: boolean) {
   return {
@@ -22,6 +33,9 @@ export function renderSenderId(senderId: SenderId, isTenantActive: boolean) {
     status: NAMES.get(senderId.status) ?? "",
     usable: isTenantActive && senderId.status === SenderIdStatus.APPROVED,
     rejection_reason: textOrNull(senderId.rejectionReason),
+    traffic_class: CLASS_NAMES[senderId.trafficClass],
+    use_case: textOrNull(senderId.useCase),
+    sample: textOrNull(senderId.sample),
     created_at: formatInstant(Number(senderId.createdAtMs)),
     updated_at: formatInstant(Number(senderId.updatedAtMs)),
   };

@@ -39,7 +39,7 @@ export function renderWebhookEndpoint(endpoint: WebhookEndpoint, secret?: string
  * A refused address looks like any failed connection: a customer who controls a name must not learn
  * which addresses are inside our network. Operators see the difference over gRPC.
  */
-function publicError(error: string): string {
+export function publicError(error: string): string {
   return error === "address_not_allowed" ? "connection" : error;
 }
 

@@ -78,6 +78,37 @@ export const SENDER_ID_LIST: QuerySchema = {
   cursor: CURSOR,
 };
 
+/** Body of a request of a sender ID. */
+export const NEW_SENDER_ID = {
+  type: "object",
+  additionalProperties: false,
+  required: ["name", "use_case", "sample"],
+  properties: {
+    name: {
+      type: "string",
+      description:
+        "3 to 11 letters, digits, spaces, dots and dashes; no space at its beginning or end.",
+      minLength: 1,
+      maxLength: 64,
+      examples: ["Acme Shop"],
+    },
+    use_case: {
+      type: "string",
+      description: "What it is for, and who the recipients are.",
+      minLength: 1,
+      maxLength: 500,
+      examples: ["Order updates for customers of our shop"],
+    },
+    sample: {
+      type: "string",
+      description: "A text that it will send.",
+      minLength: 1,
+      maxLength: 1600,
+      examples: ["Your order 1001 has left our store."],
+    },
+  },
+} as const;
+
 /** Query of a webhook endpoint's deliveries. */
 export const DELIVERY_LIST: QuerySchema = {
   status: {

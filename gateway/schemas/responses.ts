@@ -5,6 +5,9 @@
 import { ERRORS } from "../../services/shared/core/errors.ts";
 import { EVENT_TYPES } from "../../services/shared/core/event-types.ts";
 import { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
+import { ACCOUNT_SCHEMAS } from "./account.ts";
+import { API_KEY_SCHEMAS } from "./api-keys.ts";
+import { AUDIT_SCHEMAS } from "./audit.ts";
 import { CAMPAIGN_SCHEMAS } from "./campaign-responses.ts";
 import { CONSENT_SCHEMAS } from "./consent.ts";
 import {
@@ -25,6 +28,8 @@ import {
   ROW_FAULT,
   type Schema,
 } from "./schema-parts.ts";
+import { USAGE_SCHEMAS } from "./usage.ts";
+import { WALLET_SCHEMAS } from "./wallet.ts";
 
 /** A message id. */
 export const MESSAGE_ID = idOf("msg");
@@ -130,6 +135,44 @@ const SEND_RESULT = object({
   },
 });
 
+const PREVIEW_COUNT = { type: "integer", minimum: 0 } as const;
+
+const PREVIEW_ROOM = object({ used: PREVIEW_COUNT, free: PREVIEW_COUNT });
+
+const PREVIEW_CHARACTER = object({
+  character: { type: "string" },
+  code_point: { type: "string", pattern: "^U\\+[0-9A-F]{4,6}$" },
+  positions: {
+    type: "array",
+    description: "Its places in the text, in characters from 0; the first 100.",
+    items: PREVIEW_COUNT,
+  },
+});
+
+const PREVIEW_REFUSAL = object({
+  field: { type: ["string", "null"] },
+  code: { type: "string" },
+  message: { type: "string" },
+});
+
+const MESSAGE_PREVIEW = object({
+  object: constant("message_preview"),
+  encoding: openEnum(["gsm7", "ucs2"]),
+  characters: PREVIEW_COUNT,
+  segments: { ...PREVIEW_COUNT, description: "A send allows 10." },
+  last_segment: PREVIEW_ROOM,
+  non_gsm7_characters: {
+    type: "array",
+    description: "The characters that make the text UCS-2, in order; the first 100.",
+    items: PREVIEW_CHARACTER,
+  },
+  to: { type: ["string", "null"], description: "The recipient in E.164." },
+  unit_price: { ...orNull(AMOUNT), description: "The highest price of a segment." },
+  amount: { ...orNull(AMOUNT), description: "The most that the message can cost." },
+  currency: orNull(CURRENCY),
+  refusal: objectOrNull(PREVIEW_REFUSAL, "Why a send would be refused."),
+});
+
 const BALANCE = object({
   object: constant("balance"),
   currency: CURRENCY,
@@ -146,16 +189,26 @@ export const SENDER_ID_STATUS = {
   enum: ["pending", "approved", "rejected", "suspended"],
 } as const;
 
-const SENDER_ID = object({
+const SENDER_ID_PROPERTIES = {
   id: idOf("sid"),
   object: constant("sender_id"),
   name: { type: "string" },
   status: openEnum(SENDER_ID_STATUS.enum),
   usable: { type: "boolean", description: "Whether messages can be sent from it now." },
   rejection_reason: { type: ["string", "null"] },
-  created_at: INSTANT,
-  updated_at: INSTANT,
-});
+} as const;
+
+const SENDER_ID_REQUEST = {
+  traffic_class: openEnum(
+    ["otp", "transactional", "promotional"],
+    "Operators choose it at the approval.",
+  ),
+  use_case: {
+    type: ["string", "null"],
+    description: "Why it was requested; null when it was not requested.",
+  },
+  sample: { type: ["string", "null"], description: "The sample text of the request." },
+} as const;
 
 const EVENT_TYPE = openEnum(EVENT_TYPES);
 
@@ -209,7 +262,7 @@ const WEBHOOK_ATTEMPT = object({
   },
 });
 
-const DELIVERY = object({
+const DELIVERY_PROPERTIES = {
   id: idOf("whd"),
   object: constant("webhook_delivery"),
   endpoint_id: idOf("whe"),
@@ -228,6 +281,40 @@ const DELIVERY = object({
     description: "Oldest first.",
     items: WEBHOOK_ATTEMPT,
   },
+} as const;
+
+const DELIVERY_BODY = {
+  type: ["string", "null"],
+  description: "What its requests carry; null when it is no longer kept.",
+} as const;
+
+const TIMELINE_ENTRY: Schema = {
+  type: "object",
+  required: ["at", "type"],
+  properties: {
+    at: INSTANT,
+    type: openEnum(["status", "hold", "charge", "release", "webhook_attempt", "webhook_due"]),
+    status: MESSAGE_STATUS,
+    error: objectOrNull(MESSAGE_ERROR, "Of a status."),
+    amount: { ...AMOUNT, description: "Of a hold, a charge and a release." },
+    currency: CURRENCY,
+    endpoint_id: idOf("whe"),
+    delivery_id: idOf("whd"),
+    event_type: { type: "string" },
+    attempt: { type: "integer", minimum: 1 },
+    duration_ms: COUNT,
+    http_status: { type: ["integer", "null"] },
+    failure: {
+      type: ["string", "null"],
+      description: "Of an attempt: null when it succeeded, else as in the list of deliveries.",
+    },
+  },
+};
+
+const TIMELINE = object({
+  object: constant("message_timeline"),
+  message_id: MESSAGE_ID,
+  entries: { type: "array", description: "Oldest first.", items: TIMELINE_ENTRY },
 });
 
 const PROBLEM_PROPERTIES = {
@@ -268,17 +355,30 @@ export const RESPONSE_SCHEMAS: Readonly<Record<string, Schema>> = {
   StatusChange: STATUS_CHANGE,
   SendResult: SEND_RESULT,
   SendResultEntry: SEND_RESULT_ENTRY,
+  MessagePreview: MESSAGE_PREVIEW,
+  MessagePreviewRoom: PREVIEW_ROOM,
+  MessagePreviewCharacter: PREVIEW_CHARACTER,
+  MessagePreviewRefusal: PREVIEW_REFUSAL,
   Balance: BALANCE,
-  SenderId: SENDER_ID,
+  SenderId: object({ ...SENDER_ID_PROPERTIES, ...SENDER_ID_REQUEST, ...MADE_AND_CHANGED }),
+  SenderIdOfEvent: object({ ...SENDER_ID_PROPERTIES, ...MADE_AND_CHANGED }),
   ...CAMPAIGN_SCHEMAS,
   ...CONSENT_SCHEMAS,
+  ...API_KEY_SCHEMAS,
+  ...ACCOUNT_SCHEMAS,
+  ...AUDIT_SCHEMAS,
+  ...WALLET_SCHEMAS,
+  ...USAGE_SCHEMAS,
   WebhookEndpoint: object({ ...WEBHOOK_PROPERTIES, ...MADE_AND_CHANGED }),
   WebhookEndpointWithSecret: object({
     ...WEBHOOK_PROPERTIES,
     secret: SECRET,
     ...MADE_AND_CHANGED,
   }),
-  WebhookDelivery: DELIVERY,
+  WebhookDelivery: object(DELIVERY_PROPERTIES),
+  WebhookDeliveryWithBody: object({ ...DELIVERY_PROPERTIES, body: DELIVERY_BODY }),
+  MessageTimeline: TIMELINE,
+  TimelineEntry: TIMELINE_ENTRY,
   WebhookAttempt: WEBHOOK_ATTEMPT,
   WebhookRecovery: object({ object: constant("webhook_recovery"), recovered: COUNT }),
   RowFault: ROW_FAULT,

@@ -122,3 +122,29 @@ export const BATCH_SEND = {
     },
   },
 } as const;
+
+/** Longest text of a preview, in characters: more than twice the longest body. */
+const PREVIEW_CHARS_MAX = 5000;
+
+/** Body of a preview. */
+export const MESSAGE_PREVIEW = {
+  type: "object",
+  additionalProperties: false,
+  required: ["body"],
+  properties: {
+    body: {
+      ...BODY,
+      description: "The text, as it is so far; it may be empty, or longer than a send allows.",
+      minLength: 0,
+      maxLength: PREVIEW_CHARS_MAX,
+    },
+    from: { ...FROM, description: `${FROM.description} Needed for a price.` },
+    to: {
+      ...TO_ITEM,
+      description: "A recipient, in any form that a send accepts. Needed for a price.",
+      minLength: 1,
+      maxLength: RECIPIENT_CHARS_MAX,
+    },
+    traffic_class: TRAFFIC_CLASS,
+  },
+} as const;

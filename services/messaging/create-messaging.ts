@@ -24,6 +24,7 @@ import { createRerouter, type Rerouter } from "./app/reroute.ts";
 import { createReservationResolver } from "./app/resolve-reservations.ts";
 import { createSweeps, type Sweeps } from "./app/sweep.ts";
 import { createChanges } from "./app/update-messages.ts";
+import { createUsage, type Usage } from "./app/usage.ts";
 import type { MessagingConfig } from "./config.ts";
 import type { Timeouts } from "./domain/queue-transitions.ts";
 import { createMessageLists } from "./store/lists.ts";
@@ -31,12 +32,14 @@ import { createMessageStore } from "./store/messages.ts";
 import { createQueueStore } from "./store/queue.ts";
 import { createSendStore } from "./store/sends.ts";
 import { openMessageSnapshot } from "./store/snapshot.ts";
+import { createUsageStore } from "./store/usage.ts";
 
 /** The use cases of messaging, and its background work. */
 export type OpenMessaging = UseCases & {
   readonly sweeps: Sweeps;
   readonly limits: QueueLimits;
   readonly rerouter: Rerouter;
+  readonly usage: Usage;
   /** Waits until every accepted request is written. */
   close(): Promise<void>;
 };
@@ -59,7 +62,7 @@ export type MessagingParts = {
 export function createMessaging(parts: MessagingParts): OpenMessaging {
   const { outbox, services, config, clock, log, inflight } = parts;
   const audit = createAuditLog(parts.mongo.db, config.AUDIT_KEEP_MS);
-  const { store, sends, queue, lists, openSnapshot } = openStores(parts, audit);
+  const { store, sends, queue, lists, openSnapshot, usage } = openStores(parts, audit);
 
   const timeouts = readTimeouts(config);
   const encoder = responseEncoder;
@@ -95,6 +98,7 @@ export function createMessaging(parts: MessagingParts): OpenMessaging {
     sendService,
     idempotency,
     audit,
+    usage: createUsage(usage, clock),
     limits,
     claimer: createClaimer({ store: queue, pending, clock }),
     carriers: createCarrierReports({
@@ -138,6 +142,7 @@ function openStores({ mongo: { client, db }, outbox }: MessagingParts, audit: Au
     queue: createQueueStore(db),
     lists: createMessageLists(db),
     openSnapshot: () => openMessageSnapshot(client, db),
+    usage: createUsageStore(client, db),
   };
 }
 

@@ -27,6 +27,8 @@ export { readMessagingConfig as readSettings } from "./config.ts";
 
 const RECOUNT_INTERVAL_MS = 10_000;
 const REROUTE_INTERVAL_MS = 1000;
+/** Counts are at most this old, and the time that a commit takes. */
+const USAGE_INTERVAL_MS = 5000;
 const RETENTION_INTERVAL_MS = 600_000;
 const TEST_RETENTION_INTERVAL_MS = 3_600_000;
 /** After a failure the search for due messages runs again within this time. */
@@ -135,6 +137,7 @@ function startSweepers(
       },
     },
     "rerouted messages": { everyMs: REROUTE_INTERVAL_MS, work: messaging.rerouter.run },
+    "usage counts": { everyMs: USAGE_INTERVAL_MS, work: messaging.usage.fold },
     retention: { everyMs: RETENTION_INTERVAL_MS, work: messaging.sweeps.retention },
     "test retention": {
       everyMs: TEST_RETENTION_INTERVAL_MS,

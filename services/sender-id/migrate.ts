@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import { AUDIT } from "../shared/io/audit-log.ts";
+import { KEYED_ANSWER_SHAPES } from "../shared/io/keyed-answers.ts";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
 import { migrateOutbox } from "../shared/io/outbox.ts";
 
@@ -15,6 +16,8 @@ const SHAPES: readonly CollectionShape[] = [
         tenant_id: { bsonType: "string", pattern: "^ten_" },
         name: { bsonType: "string", pattern: "^[A-Za-z0-9 .-]{3,11}$" },
         status: { enum: ["pending", "approved", "rejected", "suspended"] },
+        use_case: { bsonType: "string", maxLength: 500 },
+        sample: { bsonType: "string", maxLength: 1600 },
       },
     },
   },
@@ -22,6 +25,6 @@ const SHAPES: readonly CollectionShape[] = [
 
 /** Creates or updates collections, indexes and validators. Idempotent. */
 export async function migrate(db: Db): Promise<void> {
-  await shapeCollections(db, [...SHAPES, AUDIT]);
+  await shapeCollections(db, [...SHAPES, ...KEYED_ANSWER_SHAPES, AUDIT]);
   await migrateOutbox(db);
 }

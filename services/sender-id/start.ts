@@ -1,6 +1,7 @@
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { createAuditLog } from "../shared/io/audit-log.ts";
 import { type Config, readConfig } from "../shared/io/config.ts";
+import { createKeyedAnswers } from "../shared/io/keyed-answers.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import { createOutbox } from "../shared/io/outbox.ts";
@@ -53,8 +54,10 @@ export async function start(context: ServiceContext): Promise<void> {
     outbox,
     audit,
     encodeEvent: toSenderIdEvent,
+    keyTtlMs: config.IDEMPOTENCY_TTL_MS,
   });
   const invalidation = createSenderIdInvalidation(nats);
   const service = createSenderIdService(store, invalidation, tenants, clock);
-  context.serve(senderIdRoutes(service, audit));
+  const idempotency = createKeyedAnswers(mongo.db, config.IDEMPOTENCY_TTL_MS);
+  context.serve(senderIdRoutes(service, audit, idempotency));
 }

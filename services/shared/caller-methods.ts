@@ -16,27 +16,31 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
       ...["RequestSignIn", "OpenSession", "AuthenticateSessions", "SwitchTenant"],
       ...["ListMemberships", "ListSessions", "EndSession"],
       ...["ListPeople", "InvitePerson", "ChangeRole", "RemovePerson"],
+      ...["IssueApiKey", "GetApiKey", "ListApiKeys", "RevokeApiKey"],
+      ...["GetTenants", "UpdateAccount", "ListAuditRecords"],
     ],
-    "sms.v1.SenderIdService": ["ListSenderIds"],
-    "sms.v1.WalletService": ["GetWallet"],
+    "sms.v1.SenderIdService": ["ListSenderIds", "RequestSenderId", "ListAuditRecords"],
+    "sms.v1.WalletService": [
+      ...["GetWallet", "ListEntries", "SetLowBalanceThreshold", "ListAuditRecords"],
+    ],
     "sms.v1.MessagingService": [
       ...["SendMany", "SendEach", "LookupSend", "GetMessage", "ListMessages"],
-      "CancelMessage",
+      ...["CancelMessage", "GetUsage", "EstimateSend", "ListAuditRecords"],
     ],
     "sms.v1.WebhookService": [
       ...["CreateEndpoint", "GetEndpoint", "ListEndpoints", "UpdateEndpoint", "DeleteEndpoint"],
       ...["RotateSecret", "ListDeliveries", "GetDelivery", "ResendDelivery", "RecoverDeliveries"],
-      ...["SendTestEvent", "CheckKey"],
+      ...["SendTestEvent", "CheckKey", "ListMessageDeliveries", "ListAuditRecords"],
     ],
     "sms.v1.CampaignService": [
       ...["CreateCampaign", "UpdateCampaign", "DeleteCampaign", "GetCampaign", "ListCampaigns"],
       ...["AddRecipients", "ListRecipients", "ClearRecipients", "EstimateCampaign"],
       ...["PreviewCampaign", "SendCampaignTest", "StartCampaign", "PauseCampaign"],
-      ...["ResumeCampaign", "CancelOpenCampaign"],
+      ...["ResumeCampaign", "CancelOpenCampaign", "ListAuditRecords"],
     ],
     "sms.v1.ConsentService": [
       ...["ListInboundMessages", "GetInboundMessage"],
-      ...["ListSuppressions", "AddSuppressions", "RemoveSuppression"],
+      ...["ListSuppressions", "AddSuppressions", "RemoveSuppression", "ListAuditRecords"],
     ],
   },
   messaging: {

@@ -1,11 +1,16 @@
 import { AUDIT_SETTINGS, DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
-import { matching, type Schema, webAddress } from "../shared/io/config.ts";
+import { durationMs, matching, readBy, type Schema, webAddress } from "../shared/io/config.ts";
+import { createSecretBox } from "../shared/io/encryption.ts";
 
 /** The settings of the tenant service. */
 export const TENANT_SETTINGS = {
   ...DATABASE_SETTINGS,
   ...AUDIT_SETTINGS,
   ...EVENT_SETTINGS,
+  /** Encrypts stored answers that hold the secret of a new key. */
+  ENCRYPTION_KEYS: readBy(createSecretBox),
+  /** How long an idempotency key is kept; the same setting as messaging's. */
+  IDEMPOTENCY_TTL_MS: durationMs(86_400_000, 100),
   /** The mail server, `smtp://user:password@host:587`; empty sends no mail, and people sign in by portal links. */
   SMTP_URL: matching(
     /^(?:smtps?:\/\/[^\s/]+\/?)?$/,

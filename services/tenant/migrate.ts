@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import { AUDIT } from "../shared/io/audit-log.ts";
+import { KEYED_ANSWER_SHAPES } from "../shared/io/keyed-answers.ts";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
 import { ROLES } from "./domain/roles.ts";
 
@@ -31,6 +32,9 @@ const SHAPES: readonly CollectionShape[] = [
         _id: { bsonType: "string", pattern: "^key_" },
         hash: { bsonType: "binData" },
         mode: { enum: ["live", "test"] },
+        name: { bsonType: "string", maxLength: 100 },
+        expires_at: { bsonType: "date" },
+        last_used_at: { bsonType: "date" },
       },
     },
   },
@@ -104,5 +108,5 @@ const IDENTITY_SHAPES: readonly CollectionShape[] = [
 
 /** Creates or updates collections, indexes and validators. Idempotent. */
 export function migrate(db: Db): Promise<void> {
-  return shapeCollections(db, [...SHAPES, ...IDENTITY_SHAPES, AUDIT]);
+  return shapeCollections(db, [...SHAPES, ...IDENTITY_SHAPES, ...KEYED_ANSWER_SHAPES, AUDIT]);
 }

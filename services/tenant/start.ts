@@ -1,5 +1,7 @@
 import { createAuditLog } from "../shared/io/audit-log.ts";
 import { type Config, readConfig } from "../shared/io/config.ts";
+import { createSecretBox } from "../shared/io/encryption.ts";
+import { createKeyedAnswers } from "../shared/io/keyed-answers.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import type { ServiceContext } from "../shared/io/service-context.ts";
@@ -7,6 +9,7 @@ import { createTenantInvalidation } from "./adapters/events.ts";
 import { identityHandlers } from "./adapters/identity-rpc.ts";
 import { createMailer } from "./adapters/mailer.ts";
 import { tenantRoutes } from "./adapters/rpc.ts";
+import { createSealedAnswers } from "./adapters/sealed-answers.ts";
 import { createPeopleService } from "./app/people.ts";
 import { createSessionService } from "./app/sessions.ts";
 import { createTenantService } from "./app/tenants.ts";
@@ -46,7 +49,7 @@ export async function start(context: ServiceContext): Promise<void> {
   const audit = createAuditLog(mongo.db, config.AUDIT_KEEP_MS);
   const invalidation = createTenantInvalidation(nats);
   const tenants = createTenantService(
-    createTenantStore(mongo.client, mongo.db, audit),
+    createTenantStore(mongo.client, mongo.db, audit, config.IDEMPOTENCY_TTL_MS),
     invalidation,
     clock,
   );
@@ -76,5 +79,9 @@ export async function start(context: ServiceContext): Promise<void> {
       people,
     }),
   );
-  context.serve(tenantRoutes(tenants, handlers, audit));
+  const answers = createSealedAnswers(
+    createKeyedAnswers(mongo.db, config.IDEMPOTENCY_TTL_MS),
+    createSecretBox(config.ENCRYPTION_KEYS),
+  );
+  context.serve(tenantRoutes(tenants, handlers, audit, answers));
 }

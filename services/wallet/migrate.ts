@@ -97,6 +97,12 @@ const SHAPES: readonly CollectionShape[] = [
       { key: { tenant_id: 1, sequence: 1 }, name: "sequence", unique: true },
       { key: { tenant_id: 1, created_at: -1, sequence: -1 }, name: "statement" },
       {
+        // Fundings and adjustments alone: the statement of an account with many messages shows them without a scan.
+        key: { tenant_id: 1, created_at: -1, sequence: -1 },
+        name: "fundings",
+        partialFilterExpression: { references: { $exists: true } },
+      },
+      {
         key: { tenant_id: 1, references: 1 },
         name: "references",
         unique: true,

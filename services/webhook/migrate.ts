@@ -43,6 +43,11 @@ const DELIVERIES: CollectionShape = {
       key: { endpoint_id: 1, completed_at: 1 },
       partialFilterExpression: { status: "failed" },
     },
+    {
+      name: "message",
+      key: { message_id: 1 },
+      partialFilterExpression: { message_id: { $exists: true } },
+    },
     { name: "retention", key: { expires_at: 1 }, expireAfterSeconds: 0 },
   ],
   validator: {

@@ -23,8 +23,9 @@ export type Owned = {
   readonly delivery: string;
   /** A person of the account, no owner. */
   readonly person: string;
-  /** An API key that nothing uses. */
+  /** An API key that nothing uses, and one that makes others. */
   readonly apiKey: string;
+  readonly makerKey: string;
   /** An idempotency key used for a send and for the creation of an endpoint. */
   readonly key: string;
 };
@@ -53,6 +54,7 @@ const CARRIERS = "carriers serve all tenants; the gateway never calls it";
 const OPERATORS = "operators look after all tenants; the gateway never calls it";
 const OWN_NAMES = "reservation ids are made by messaging; no tenant can name one";
 const OWN_SESSION = "the gateway names the session of the cookie; test/e2e/console tries others";
+const OWN_SETTINGS = "it changes settings of the tenant it names, which the gateway authenticated";
 const MAKES = "it makes something new for the tenant it names, and reads nothing";
 
 /** By `Service/Method`, in call order: methods that end a resource come after those that read it. */
@@ -68,6 +70,11 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     fingerprint: new Uint8Array(32).fill(9),
   })),
   "MessagingService/GetMessage": thing((tenantId, own) => ({ tenantId, messageId: own.message })),
+  "MessagingService/GetUsage": list("campaign", (tenantId) => ({
+    ...{ tenantId, mode: 1, groupBy: [6] },
+    fromMs: BigInt(Math.floor(Date.now() / 900_000) * 900_000 - 900_000),
+    toMs: BigInt(Math.ceil((Date.now() + 1) / 900_000) * 900_000),
+  })),
   "MessagingService/ListMessages": list("message", (tenantId) => ({
     tenantId,
     mode: 1,
@@ -174,6 +181,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "WalletService/FundWallet": internal(MAKES),
   "WalletService/AdjustWallet": internal(MAKES),
   "WalletService/UpdateWallet": internal(MAKES),
+  "WalletService/SetLowBalanceThreshold": internal(OWN_SETTINGS),
   "WalletService/ListEntries": list("reservation", (tenantId) => ({ tenantId, limit: 50 })),
   "WalletService/ListAuditEntries": list(undefined, (tenantId) => ({ tenantId, limit: 50 })),
   "WalletService/CheckWallets": list(undefined, onlyTenant),
@@ -184,6 +192,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "WalletService/ListAuditRecords": list(undefined, onlyTenant),
 
   "SenderIdService/CreateSenderId": internal(MAKES),
+  "SenderIdService/RequestSenderId": internal(MAKES),
   "SenderIdService/ListSenderIds": list("senderId", (tenantId) => ({ tenantId, limit: 50 })),
   "SenderIdService/ResolveSenderId": thing((tenantId, own) => ({ tenantId, name: own.senderName })),
   "SenderIdService/ResolveSenderIds": list("senderId", (tenantId, own) => ({
@@ -218,8 +227,14 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "TenantService/GetTenants": internal(OPERATORS),
   "TenantService/ListTenants": internal(OPERATORS),
   "TenantService/UpdateTenant": internal(OPERATORS),
+  "TenantService/UpdateAccount": internal(OWN_SETTINGS),
   "TenantService/CreateApiKey": internal(MAKES),
-  "TenantService/ListApiKeys": list(undefined, onlyTenant),
+  "TenantService/IssueApiKey": thing((tenantId, own) => ({
+    ...{ tenantId, makerKeyId: own.makerKey, mode: 1 },
+    scopes: ["balance:read"],
+  })),
+  "TenantService/GetApiKey": thing((tenantId, own) => ({ tenantId, keyId: own.apiKey })),
+  "TenantService/ListApiKeys": list("apiKey", (tenantId) => ({ tenantId, limit: 50 })),
   "TenantService/RevokeApiKey": thing((tenantId, own) => ({ tenantId, keyId: own.apiKey })),
   "TenantService/Authenticate": internal("who has the key is the tenant"),
   "TenantService/AuthenticateMany": internal("who has the key is the tenant"),
@@ -255,6 +270,9 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "WebhookService/GetDelivery": thing((tenantId, own) => ({
     ...endpoint(tenantId, own),
     deliveryId: own.delivery,
+  })),
+  "WebhookService/ListMessageDeliveries": list("endpoint", (tenantId, own) => ({
+    ...{ tenantId, messageId: own.message },
   })),
   "WebhookService/ResendDelivery": thing((tenantId, own) => ({
     ...endpoint(tenantId, own),

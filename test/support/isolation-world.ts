@@ -61,7 +61,9 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
     recipients: [{ to: OWNERS.to }],
   });
   const { inbound, inboundNumber } = await makeInbound(rest, owner);
-  const unused = await rest.tenants.createApiKey({ tenantId });
+  const [unused, maker] = await Promise.all(
+    [1, 2].map(() => rest.tenants.createApiKey({ tenantId })),
+  );
   const email = "colleague@example.org";
   const { person } = await rest.tenants.invitePerson({ tenantId, email, role: Role.VIEWER });
   const test = await post(`${HOOKS}/${endpoint.id}/test`, {});
@@ -80,7 +82,8 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
     endpoint: endpoint.id,
     doomed: doomed.id,
     delivery: test.id,
-    apiKey: unused.key?.id ?? "",
+    apiKey: unused?.key?.id ?? "",
+    makerKey: maker?.key?.id ?? "",
     person: person?.id ?? "",
     key: OWNERS.rpcKey,
   };
@@ -139,6 +142,7 @@ export function freeNames(): Owned {
     doomed: newId("webhookEndpoint"),
     delivery: newId("webhookDelivery"),
     apiKey: newId("apiKey"),
+    makerKey: newId("apiKey"),
     person: newId("person"),
     key: "free-rpc-key",
   };

@@ -125,6 +125,8 @@ function fresh(overrides: Partial<Message>): Message {
     mode: "live",
     source: "api",
     campaignId: undefined,
+    keyId: undefined,
+    country: "NG",
     reservationId: "rsv_01ARZ3NDEKTSV4RRFFQ69G5FAV",
     status: "queued",
     to: "+2348031234567",

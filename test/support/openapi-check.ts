@@ -95,6 +95,7 @@ const PARAMETERS: readonly (readonly [value: RegExp, parameter: string])[] = [
   [/cmp_[^/]+/, "{campaign_id}"],
   [/whe_[^/]+/, "{endpoint_id}"],
   [/whd_[^/]+/, "{delivery_id}"],
+  [/key_[^/]+/, "{api_key_id}"],
   [/inb_[^/]+/, "{inbound_message_id}"],
   [/(?<=\/suppressions\/).+/, "{number}"],
 ];

@@ -30,6 +30,7 @@ import {
 } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { newId } from "../../services/shared/core/ids.ts";
+import { createWeightedSemaphore } from "../../services/shared/flow/weighted-semaphore.ts";
 import { createMemoryKeyLocks } from "./memory-key-locks.ts";
 import { createMemoryTestQuota } from "./memory-test-quota.ts";
 
@@ -195,6 +196,7 @@ export function memoryPorts(changes: Partial<OperationPorts> = {}): OperationPor
     sendOne: (_tenantId, request) => chosen.sendMessages(request),
     wallets: nothing,
     senderIds: nothing,
+    tenants: nothing,
     webhooks: nothing,
     campaigns: nothing,
     consent: nothing,
@@ -204,6 +206,7 @@ export function memoryPorts(changes: Partial<OperationPorts> = {}): OperationPor
     clock: { now: () => Date.now() },
     sendTime: { minMs: 60_000, maxMs: 7_776_000_000 },
     spanMaxMs: 7_948_800_000,
+    exports: createWeightedSemaphore({ totalMax: 8, keyMax: 1, waitersMax: 1, waitMaxMs: 1000 }),
     ...changes,
   };
 }

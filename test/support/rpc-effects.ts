@@ -13,6 +13,7 @@ export const READING = [
   "ConsentService/GetKeywords",
   "MessagingService/LookupSend",
   "MessagingService/GetMessage",
+  "MessagingService/GetUsage",
   "MessagingService/ListMessages",
   "MessagingService/ListWaitingConnectors",
   "MessagingService/StreamCharges",
@@ -36,9 +37,8 @@ export const READING = [
   "TenantService/GetTenant",
   "TenantService/GetTenants",
   "TenantService/ListTenants",
+  "TenantService/GetApiKey",
   "TenantService/ListApiKeys",
-  "TenantService/Authenticate",
-  "TenantService/AuthenticateMany",
   "TenantService/ListAuditRecords",
   "WalletService/GetWallet",
   "WalletService/GetReservation",
@@ -64,6 +64,7 @@ export const READING = [
   "WebhookService/ListEndpoints",
   "WebhookService/ListDeliveries",
   "WebhookService/GetDelivery",
+  "WebhookService/ListMessageDeliveries",
   "WebhookService/CheckKey",
   "WebhookService/ListDeadLetters",
   "WebhookService/ListAuditRecords",
@@ -98,6 +99,7 @@ export const AUDITED = [
   "RoutingService/RemoveRoute",
   "RoutingService/ImportPrices",
   "SenderIdService/CreateSenderId",
+  "SenderIdService/RequestSenderId",
   "SenderIdService/ReviewSenderId",
   "TenantService/CreatePortalLink",
   "TenantService/OpenSession",
@@ -108,12 +110,15 @@ export const AUDITED = [
   "TenantService/RemovePerson",
   "TenantService/CreateTenant",
   "TenantService/UpdateTenant",
+  "TenantService/UpdateAccount",
   "TenantService/CreateApiKey",
+  "TenantService/IssueApiKey",
   "TenantService/RevokeApiKey",
   "WalletService/CreateWallet",
   "WalletService/FundWallet",
   "WalletService/AdjustWallet",
   "WalletService/UpdateWallet",
+  "WalletService/SetLowBalanceThreshold",
   "WalletService/ReplayDeadLetters",
   "WebhookService/CreateEndpoint",
   "WebhookService/UpdateEndpoint",
@@ -130,6 +135,7 @@ export type AuditedMethod = (typeof AUDITED)[number];
 
 const SEND = "the message and its history are the record, with its source and request";
 const LEDGER = "the append-only ledger is the record, with the reservation or the message";
+const USE = "it notes when the key was last used, which the key shows";
 const CLAIM = "the message's history is the record, with its connector";
 
 /** Methods of the message path, whose effects are records by themselves. */
@@ -148,6 +154,8 @@ export const RECORDED: Readonly<Record<string, string>> = {
   "MessagingService/RenewClaims": CLAIM,
   "MessagingService/RecoverClaims": CLAIM,
   "MessagingService/ResolveReservations": "a tombstone names the reservation that never was a send",
+  "TenantService/Authenticate": USE,
+  "TenantService/AuthenticateMany": USE,
   "WalletService/PlaceHold": LEDGER,
   "WalletService/PlaceHolds": LEDGER,
   "WalletService/SettleMessages": LEDGER,

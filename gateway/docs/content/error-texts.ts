@@ -112,11 +112,10 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
       "succeeded, or else this one is executed. Repeat a change of an endpoint.",
   },
   already_exists: {
-    detail: "There is one of that name already.",
+    detail: "The account has this sender ID; it is pending.",
     happened:
-      "A resource of that name exists already. No operation of this API answers this code; it is " +
-      "one of the service's own.",
-    fix: "Use the existing resource, or choose another name.",
+      "The account has a resource of that name: a sender ID that waits for its review, was approved or is suspended.",
+    fix: "List the sender IDs to see its status, or choose another name.",
     retry: NO_RETRY,
   },
   idempotency_key_reused: {

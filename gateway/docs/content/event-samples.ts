@@ -104,8 +104,13 @@ export const MESSAGE_EVENT_EXAMPLES = {
 } as const;
 
 function senderIdEvent(type: EventType, changed: Data): unknown {
-  const at = SENDER_ID_EXAMPLE.updated_at;
-  return event(type, at, { object: { ...SENDER_ID_EXAMPLE, ...changed } });
+  const {
+    traffic_class: _class,
+    use_case: _useCase,
+    sample: _sample,
+    ...shown
+  } = SENDER_ID_EXAMPLE;
+  return event(type, shown.updated_at, { object: { ...shown, ...changed } });
 }
 
 /** One event for each decision on a sender ID. */

@@ -140,8 +140,58 @@ export const SENDER_ID_EXAMPLE = {
   status: "approved",
   usable: true,
   rejection_reason: null,
+  traffic_class: "transactional",
+  use_case: null,
+  sample: null,
   created_at: "2026-10-01T08:00:00.000Z",
   updated_at: "2026-10-02T11:20:00.000Z",
+} as const;
+
+/** A message that was delivered, and announced to a webhook endpoint. */
+export const TIMELINE_EXAMPLE = {
+  object: "message_timeline",
+  message_id: "msg_01M6DSG7HXT9W4M2N8R7C3D6EA",
+  entries: [
+    { at: "2026-11-02T09:30:00.125Z", type: "status", status: "queued", error: null },
+    { at: "2026-11-02T09:30:00.125Z", type: "hold", amount: "4.5000", currency: "NGN" },
+    { at: "2026-11-02T09:30:00.400Z", type: "status", status: "sent", error: null },
+    { at: "2026-11-02T09:30:00.400Z", type: "charge", amount: "4.0000", currency: "NGN" },
+    { at: "2026-11-02T09:30:00.400Z", type: "release", amount: "0.5000", currency: "NGN" },
+    {
+      at: "2026-11-02T09:30:00.420Z",
+      type: "webhook_attempt",
+      endpoint_id: "whe_01M3V7ME00T9W4M2N8R7C3D6EF",
+      delivery_id: "whd_01M6DSG7HXT9W4M2N8R7C3D6EG",
+      event_type: "message.status_changed",
+      attempt: 1,
+      duration_ms: 85,
+      http_status: 200,
+      failure: null,
+    },
+    { at: "2026-11-02T09:30:03.100Z", type: "status", status: "delivered", error: null },
+  ],
+} as const;
+
+/** A text with the naira sign, priced. */
+export const PREVIEW_EXAMPLE = {
+  object: "message_preview",
+  encoding: "ucs2",
+  characters: 14,
+  segments: 1,
+  last_segment: { used: 14, free: 56 },
+  non_gsm7_characters: [{ character: "₦", code_point: "U+20A6", positions: [4] }],
+  to: "+2348031234567",
+  unit_price: "4.0000",
+  amount: "4.0000",
+  currency: "NGN",
+  refusal: null,
+} as const;
+
+/** Body of a request of a sender ID. */
+export const SENDER_ID_REQUEST_EXAMPLE = {
+  name: "Acme Shop",
+  use_case: "Order updates for customers of our shop",
+  sample: "Your order 1001 has left our store.",
 } as const;
 
 /** A webhook endpoint. */

@@ -10,7 +10,6 @@ import {
   type MessagingService,
   type SendMessagesResponse,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
-import { TrafficClass } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { fingerprint } from "../../../services/shared/core/canonical-json.ts";
 import type { Clock } from "../../../services/shared/core/clock.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
@@ -26,6 +25,7 @@ import type { Operation, OperationRequest, OperationResponse } from "../operatio
 import { parseSendAt, type SendTimeBounds } from "./parse-send-at.ts";
 import { type SendOne, sendList } from "./send-batcher.ts";
 import { BATCH, BULK, type SendKind, type SendRequest, SINGLE } from "./send-operations.ts";
+import { readTrafficClass } from "./traffic-class.ts";
 import { validateSend } from "./validate-send.ts";
 import { keepQuota, takeTestQuota } from "./within-quota.ts";
 
@@ -142,16 +142,6 @@ function takeQuota({ testQuota }: SendPorts, { caller }: OperationRequest, send:
   return takeTestQuota(testQuota, caller, send.recipients?.length ?? 0);
 }
 
-const TRAFFIC_CLASSES: Readonly<Record<string, TrafficClass>> = {
-  otp: TrafficClass.OTP,
-  transactional: TrafficClass.TRANSACTIONAL,
-  promotional: TrafficClass.PROMOTIONAL,
-};
-
-function readTrafficClass(value: unknown): TrafficClass {
-  return TRAFFIC_CLASSES[String(value)] ?? TrafficClass.UNSPECIFIED;
-}
-
 /** Batches single sends; a bulk or batch send is large enough for a call of its own. */
 function callMessaging(
   { messaging, sendOne }: SendPorts,
@@ -195,6 +185,7 @@ function toRequest(
     tenantId: caller.tenantId,
     mode: caller.mode,
     source: caller.session === undefined ? MessageSource.API : MessageSource.QUICK_SEND,
+    apiKeyId: caller.session === undefined ? caller.keyId : "",
     endpoint: kind.endpoint,
     from: value.from as string,
     trafficClass: readTrafficClass(value.traffic_class),

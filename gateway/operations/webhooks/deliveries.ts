@@ -12,7 +12,7 @@ import type { Cursors } from "../../lists/cursor.ts";
 import { readPageCursor } from "../../lists/page-cursor.ts";
 import { DELIVERY_STATUSES, renderDelivery } from "../../render/webhooks.ts";
 import { DELIVERY_LIST } from "../../schemas/lists.ts";
-import { compileQuery } from "../../schemas/query.ts";
+import { compileQuery, refuseQuery } from "../../schemas/query.ts";
 import { compileSchema, refuse } from "../../schemas/validate.ts";
 import { EMPTY_BODY, RECOVERY } from "../../schemas/webhooks.ts";
 import type { Operation, OperationRequest, OperationResponse } from "../operation.ts";
@@ -54,6 +54,7 @@ export function webhookDeliveryOperations(ports: DeliveryPorts): Operation[] {
   });
   return [
     operation("GET", "/deliveries", LIST, list),
+    operation("GET", "/deliveries/:delivery_id", READ, read),
     operation("POST", "/deliveries/:delivery_id/resend", RESEND, resend),
     operation("POST", "/recover", RECOVER, recover),
     operation("POST", "/test", TEST, test),
@@ -127,14 +128,40 @@ const list: Handler = async ({ webhooks, cursors }, request) => {
   return { status: 200, body: { data: page.deliveries.map(renderDelivery), next_cursor } };
 };
 
+const DELIVERY_PARAM = {
+  ...ENDPOINT_PARAM,
+  delivery_id: { type: "string", pattern: "^whd_[0-9A-HJKMNP-TV-Z]{26}$" },
+} as const;
+
+const READ: Omit<OperationDoc, "tag"> = {
+  id: "getWebhookDelivery",
+  summary: "Read a delivery",
+  description: "With the body of its requests, while that is kept.",
+  params: DELIVERY_PARAM,
+  response: {
+    status: 200,
+    description: "The delivery.",
+    schema: dataOf("WebhookDeliveryWithBody"),
+    example: { data: { ...DELIVERY_EXAMPLE, body: '{"api_version":"v1"}' } },
+  },
+  errors: ["not_found", "validation_error"],
+};
+
+const read: Handler = async ({ webhooks }, request) => {
+  const deliveryId = request.params.delivery_id ?? "";
+  const target = { ...endpointTarget(request), deliveryId };
+  if (!isId("webhookDelivery", deliveryId)) throw unknownDelivery();
+  const { delivery } = await rpcAnswer(webhooks.getDelivery({ ...target, withBody: true }));
+  refuseQuery(request.query);
+  const shown = found(delivery);
+  return { status: 200, body: { data: { ...renderDelivery(shown), body: shown.body || null } } };
+};
+
 const RESEND: Omit<OperationDoc, "tag"> = {
   id: "resendWebhookDelivery",
   summary: "Resend a delivery",
   description: "One more attempt, now. While one is being made, the answer is 409 `conflict`.",
-  params: {
-    ...ENDPOINT_PARAM,
-    delivery_id: { type: "string", pattern: "^whd_[0-9A-HJKMNP-TV-Z]{26}$" },
-  },
+  params: DELIVERY_PARAM,
   body: NO_BODY,
   takesIdempotencyKey: true,
   response: {

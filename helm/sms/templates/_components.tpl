@@ -9,7 +9,7 @@ gateway:
   needs: [nats, redis, cursor]
 tenant:
   serves: sms.v1.TenantService
-  needs: [mongodb, nats]
+  needs: [mongodb, nats, encryption]
 sender-id:
   serves: sms.v1.SenderIdService
   calls: [tenant]

@@ -14,10 +14,7 @@ import {
   type CampaignService,
   type ChangeCampaignRequest,
 } from "../../../proto/gen/sms/v1/campaign_pb.js";
-import type { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
-import { fingerprint } from "../../shared/core/canonical-json.ts";
 import { AppError } from "../../shared/core/errors.ts";
-import { KEY_FORM } from "../../shared/core/idempotency-key.ts";
 import { isId } from "../../shared/core/ids.ts";
 import {
   checkItems,
@@ -26,8 +23,9 @@ import {
   PAGE_MAX,
   pageLimit,
 } from "../../shared/core/limits.ts";
-import { type Idempotency, type RequestKey, runOnce } from "../../shared/core/run-once.ts";
+import { type Idempotency, runOnce } from "../../shared/core/run-once.ts";
 import { readMode } from "../../shared/rpc/mode.ts";
+import { checkRequestKey, readRequestKey } from "../../shared/rpc/request-key.ts";
 import type { Campaigns } from "../app/campaigns.ts";
 import type { StateChanges } from "../app/change-state.ts";
 import { type EstimateParts, estimate, preview } from "../app/estimate.ts";
@@ -89,7 +87,7 @@ function draftMethods({
       if (!isId("tenant", tenantId)) throw new AppError("not_found", "There is no such tenant.");
       const mode = checkKnown("mode", readMode(request.mode));
       const content = readContent(request.content);
-      const key = keyOf(request, "create");
+      const key = readRequestKey(request, "create");
       const answered = await runOnce(idempotency, key, async () => {
         let response: Uint8Array = new Uint8Array();
         await campaigns.create({ tenantId, mode }, content, (campaign) => {
@@ -149,7 +147,7 @@ function recipientMethods({
       const { scope, id } = targetOf(request);
       const isFile = request.csv.length > 0;
       if (!isFile) checkItems("recipients", request.rows.length, 1, LIST_MAX);
-      const key = keyOf(request, `recipients.${id}`);
+      const key = readRequestKey(request, `recipients.${id}`);
       const answered = await runOnce(idempotency, key, async () => {
         const rows = isFile ? readRecipientsCsv(request.csv) : request.rows.map(toSubmitted);
         const made = await recipients.add(scope, id, rows);
@@ -223,7 +221,7 @@ function estimateMethods({
     async sendCampaignTest(request) {
       const { scope, id } = targetOf(request);
       checkItems("to", request.to.length, 1, TESTS_MAX);
-      checkKey(request.idempotencyKey, request.fingerprint);
+      checkRequestKey(request.idempotencyKey, request.fingerprint);
       const campaign = await campaigns.get(scope, id);
       if (request.storedOnly && request.idempotencyKey === "") {
         throw invalidField("idempotency_key", "required", "names the request");
@@ -255,10 +253,14 @@ function stateMethods({
   const change =
     (action: "start" | "pause" | "resume" | "cancel") => async (request: ChangeCampaignRequest) => {
       const { scope, id } = targetOf(request);
-      const answered = await runOnce(idempotency, keyOf(request, `${action}.${id}`), async () => {
-        const campaign = campaignToProto(await states[action](scope, id));
-        return { response: encode(CampaignResponseSchema, { campaign }), isStored: false };
-      });
+      const answered = await runOnce(
+        idempotency,
+        readRequestKey(request, `${action}.${id}`),
+        async () => {
+          const campaign = campaignToProto(await states[action](scope, id));
+          return { response: encode(CampaignResponseSchema, { campaign }), isStored: false };
+        },
+      );
       return replayable(CampaignResponseSchema, answered);
     };
   return {
@@ -267,35 +269,6 @@ function stateMethods({
     resumeCampaign: change("resume"),
     cancelOpenCampaign: change("cancel"),
   };
-}
-
-type Keyed = {
-  readonly tenantId: string;
-  readonly mode: Mode;
-  readonly idempotencyKey: string;
-  readonly fingerprint: Uint8Array;
-};
-
-function keyOf(request: Keyed, operation: string): RequestKey | undefined {
-  const { tenantId, mode, idempotencyKey } = request;
-  if (idempotencyKey === "") return undefined;
-  checkKey(idempotencyKey, request.fingerprint);
-  const scope = `${tenantId}|${mode}|${operation}|${idempotencyKey}`;
-  return { scope, fingerprint: request.fingerprint };
-}
-
-function checkKey(key: string, print: Uint8Array): void {
-  if (key === "") return;
-  if (!KEY_FORM.test(key)) {
-    throw invalidField(
-      "idempotency_key",
-      "invalid_format",
-      "has 1 to 64 of A-Z, a-z, 0-9, _ and -",
-    );
-  }
-  if (print.length !== fingerprint().length) {
-    throw invalidField("fingerprint", "invalid_format", "is SHA-256, 32 bytes");
-  }
 }
 
 function toSubmitted(

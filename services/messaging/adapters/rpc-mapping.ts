@@ -95,6 +95,7 @@ export function readSendRequest(
     mode: checkKnown("mode", readMode(wire.mode)),
     source: checkKnown("source", SOURCES.get(wire.source)),
     campaignId: readCampaign(wire.campaignId),
+    keyId: wire.apiKeyId || undefined,
     endpoint: readEndpoint(wire.endpoint),
     key: readKey(wire.idempotencyKey),
     fingerprint: wire.fingerprint,

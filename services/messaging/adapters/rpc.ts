@@ -18,6 +18,7 @@ import { type Claimer, checkCarrierName } from "../app/claim.ts";
 import { cancelScope, type Idempotency, sendScope } from "../app/idempotency.ts";
 import type { Queries } from "../app/queries.ts";
 import type { ReservationAnswer, ReservationQuestion } from "../app/resolve-reservations.ts";
+import type { Usage } from "../app/usage.ts";
 import { readClaimCall } from "../domain/claim-epoch.ts";
 import { toWireCharge, toWireMessage } from "./proto.ts";
 import { createBatchClaim } from "./rpc-batch-claim.ts";
@@ -37,6 +38,7 @@ import {
   sendResponse,
   toClaimed,
 } from "./rpc-mapping.ts";
+import { usageMethods } from "./rpc-usage.ts";
 
 /** The use cases behind the interface. */
 export type UseCases = {
@@ -47,6 +49,7 @@ export type UseCases = {
   readonly idempotency: Pick<Idempotency, "find" | "findBeforeRefusal">;
   readonly queries: Queries;
   readonly audit: AuditLog;
+  readonly usage: Usage;
   readonly resolve: (questions: readonly ReservationQuestion[]) => Promise<ReservationAnswer[]>;
 };
 
@@ -60,6 +63,7 @@ export function createMessagingRpc(
     ...customerMethods(useCases, log),
     ...carrierMethods(useCases, log),
     ...auditMethods(useCases, keepMs),
+    ...usageMethods(useCases),
   };
 }
 
@@ -221,7 +225,7 @@ function writeSearch(audit: AuditLog, tenantId: string, subject: string): Promis
 function auditMethods(
   { queries, resolve, audit }: UseCases,
   keepMs: number,
-): Omit<Methods, CustomerMethod | CarrierMethod> {
+): Omit<Methods, CustomerMethod | CarrierMethod | "getUsage"> {
   return {
     ...auditHandler(MessagingService, audit),
     async resolveReservations({ reservations }) {

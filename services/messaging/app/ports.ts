@@ -7,6 +7,7 @@ import type { Claim, Message, MessageMode, PriorityClass, StatusEvent } from "..
 import type { CheckedMessage, MessageCharge } from "../domain/message-invariants.ts";
 import type { SendRequest } from "../domain/send-request.ts";
 import type { TrafficClass } from "../domain/traffic-class.ts";
+import type { UsageDimension, UsageGroup } from "../domain/usage.ts";
 
 /** The record of an accepted send, or of a cancel made under an idempotency key. */
 export type SendRecord = {
@@ -341,4 +342,28 @@ export type ResponseEncoder = {
 export type EventBacklog = {
   /** Their number, and the age of the oldest in milliseconds. */
   backlog(): Promise<{ readonly count: number; readonly oldestMs: number }>;
+};
+
+/** A question about the counts of messages. */
+export type UsageQuery = {
+  readonly tenantId: string;
+  readonly mode: MessageMode;
+  /** At or after, and before; whole quarter hours. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly groupBy: readonly UsageDimension[];
+  /** Of the days. */
+  readonly timeZone: string;
+  readonly nowMs: number;
+};
+
+/** The answer: every change made until `asOfMs` is counted. */
+export type UsageResult = { readonly groups: readonly UsageGroup[]; readonly asOfMs: number };
+
+/** The counts of messages. */
+export type UsageStore = {
+  /** Counts changes that were appended; returns whether more wait. Throws `conflict` when another process does. */
+  fold(): Promise<boolean>;
+  /** Throws `validation_error` for a time zone that is none, and for too many groups. */
+  query(query: UsageQuery): Promise<UsageResult>;
 };

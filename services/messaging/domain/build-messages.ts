@@ -20,6 +20,7 @@ import {
   validationError,
 } from "./send-request.ts";
 import type { TrafficClass } from "./traffic-class.ts";
+import { NO_COUNTRY } from "./usage.ts";
 
 /** The one route of test mode. */
 export const TEST_ROUTE: FrozenRoute = Object.freeze({
@@ -60,6 +61,7 @@ export type Draft = {
 
 type CheckedRecipient = {
   readonly to: string;
+  readonly country: string;
   readonly body: string;
   readonly text: TextDescription;
   readonly clientReference: string | undefined;
@@ -134,8 +136,11 @@ function checkRecipient(
   const clientReference = hasOwnBodies(request.endpoint)
     ? recipient.clientReference
     : request.clientReference;
+  const parsed = parseRecipient(recipient.to);
+  const country = parsed.ok ? parsed.country : NO_COUNTRY;
   const refuse = (to: string, refusal: ReasonCode): CheckedRecipient => ({
     to,
+    country,
     body,
     text,
     clientReference,
@@ -143,7 +148,6 @@ function checkRecipient(
     heldAmount: 0n,
     refusal,
   });
-  const parsed = parseRecipient(recipient.to);
   if (!parsed.ok) {
     // A landline is shown as an E.164 number; text that is no number is kept as given.
     const shown = normaliseNumber(recipient.to) ?? recipient.to.slice(0, RECIPIENT_CHARS_MAX);
@@ -166,7 +170,7 @@ function checkRecipient(
   const routes = request.mode === "test" ? [TEST_ROUTE] : priced;
   const highest = routes.reduce((price, route) => maxAmount(price, route.price), 0n);
   const heldAmount = highest * BigInt(text.segments);
-  return { to, body, text, clientReference, routes, heldAmount, refusal: undefined };
+  return { to, country, body, text, clientReference, routes, heldAmount, refusal: undefined };
 }
 
 /** Characters kept of a rejected recipient's body, which may have megabytes; ten segments have at most 1,530. */
@@ -213,6 +217,8 @@ function toMessage(
     mode: request.mode,
     source: request.source,
     campaignId: request.campaignId,
+    keyId: request.keyId,
+    country: checked.country,
     reservationId: made.reservationId,
     status,
     to: checked.to,

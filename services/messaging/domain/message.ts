@@ -70,6 +70,10 @@ export type Message = {
   readonly mode: MessageMode;
   readonly source: MessageSourceName;
   readonly campaignId: string | undefined;
+  /** The API key that sent it; undefined for internal callers and for messages of version 0.2.0. */
+  readonly keyId: string | undefined;
+  /** ISO 3166 code, `ZZ` of a text that is no number; undefined for messages of version 0.2.0. */
+  readonly country: string | undefined;
   /** Undefined when nothing was held: zero price, test mode, rejected. */
   readonly reservationId: string | undefined;
   readonly status: MessageStatus;

@@ -28,6 +28,8 @@ export type SendRequest = {
   readonly mode: MessageMode;
   readonly source: MessageSourceName;
   readonly campaignId: string | undefined;
+  /** The API key of the customer who sends. */
+  readonly keyId?: string | undefined;
   readonly endpoint: SendEndpoint;
   readonly key: string | undefined;
   readonly fingerprint: Uint8Array;

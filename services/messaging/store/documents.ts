@@ -27,6 +27,8 @@ export type MessageDocument = {
   source: MessageSourceName;
   campaign_id?: string;
   reservation_id?: string;
+  key_id?: string;
+  country?: string;
   status: MessageStatus;
   to: string;
   from: string;
@@ -108,6 +110,8 @@ export function toDocument(message: Message): MessageDocument {
   };
   if (message.campaignId !== undefined) document.campaign_id = message.campaignId;
   if (message.reservationId !== undefined) document.reservation_id = message.reservationId;
+  if (message.keyId !== undefined) document.key_id = message.keyId;
+  if (message.country !== undefined) document.country = message.country;
   if (message.clientReference !== undefined) document.client_reference = message.clientReference;
   if (message.trafficClass !== "transactional") document.traffic_class = message.trafficClass;
   if (message.scheduledAtMs !== undefined) document.scheduled_at = new Date(message.scheduledAtMs);
@@ -205,6 +209,8 @@ export function fromDocument(document: MessageDocument): Message {
     source: document.source,
     campaignId: document.campaign_id,
     reservationId: document.reservation_id,
+    keyId: document.key_id,
+    country: document.country,
     status: document.status,
     to: document.to,
     from: document.from,

@@ -9,10 +9,12 @@ import type { OutboxTicket } from "../../shared/io/outbox.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import type { CausedEvent, MessageStore } from "../app/ports.ts";
 import { MESSAGE_MODES, type Message } from "../domain/message.ts";
+import { countChanged } from "../domain/usage.ts";
 import { replaceAll } from "./bulk-writes.ts";
 import { fromDocument, type MessageDocument, nextDocument, SEARCH } from "./documents.ts";
 import { INDEXES } from "./schema.ts";
 import { insertRecords } from "./sends.ts";
+import { appendUsage } from "./usage.ts";
 
 const DELETE_MAX = 2000;
 /** By default MongoDB returns 101 documents first, and more cost another round trip. */
@@ -95,6 +97,7 @@ export function createMessageStore(
           });
           await insertRecords(db, records, nowMs, session);
           await replaceAll(db, "messages", next, session);
+          await appendUsage(db, countChanged(changes), nowMs, session);
           for (const { change, source } of audits) await audit.write(change, session, source);
           return outbox.write(events, session);
         });

@@ -79,11 +79,24 @@ const FENCES: CollectionShape = {
   indexes: [{ key: { until: 1 }, name: "until", expireAfterSeconds: 0 }],
 };
 
+/** Changes of counts that are not in `usage` yet; a fold reads all of them. */
+const USAGE_CHANGES: CollectionShape = { name: "usage_changes", indexes: [] };
+
+const USAGE: CollectionShape = {
+  name: "usage",
+  indexes: [
+    { key: { tenant_id: 1, mode: 1, at: 1 }, name: "tenant_mode_at" },
+    { key: { expires_at: 1 }, name: "expires_at", expireAfterSeconds: 0 },
+  ],
+};
+
 /** The collections of this service, without the outbox. */
 export const COLLECTIONS: readonly CollectionShape[] = [
   MESSAGES,
   SENDS,
   FENCES,
   { name: "carriers", indexes: [] },
+  USAGE_CHANGES,
+  USAGE,
   AUDIT,
 ];

@@ -14,8 +14,10 @@ import { type LockDocument, releaseLock, takeLock } from "../../shared/io/idempo
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
 import type { AcceptedSend, Refusal, SendRecord, SendStore, StoredSend } from "../app/ports.ts";
+import { countNew } from "../domain/usage.ts";
 import { insertAll } from "./bulk-writes.ts";
 import { toDocument } from "./documents.ts";
+import { appendUsage } from "./usage.ts";
 
 /**
  * One document of `sends`: an accepted send, a cancel with a key, or the tombstone of a send that must never be
@@ -63,9 +65,11 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
   ): Promise<void> {
     const records = items.map((item) => item.record);
     const messages = items.flatMap((item) => item.messages.map(toDocument));
+    const usage = countNew(items.flatMap((item) => item.messages));
     await runTransaction(client, async (session) => {
       await insertRecords(db, records, nowMs, session);
       await insertAll(db, "messages", messages, session);
+      await appendUsage(db, usage, nowMs, session);
       await beforeCommit();
     });
   }

@@ -28,7 +28,14 @@ export function senderIdToProto(senderId: SenderId): MessageInitShape<typeof Sen
     status: STATUS_TO_PROTO[senderId.status],
     rejectionReason: senderId.rejectionReason,
     trafficClass: CLASS_TO_PROTO[senderId.trafficClass],
+    useCase: senderId.useCase,
+    sample: senderId.sample,
     createdAtMs: BigInt(senderId.createdAtMs),
     updatedAtMs: BigInt(senderId.updatedAtMs),
   };
+}
+
+/** The same for callers that send under it: without the texts of its request. */
+export function resolvedToProto(senderId: SenderId): MessageInitShape<typeof SenderIdSchema> {
+  return { ...senderIdToProto(senderId), useCase: "", sample: "" };
 }

@@ -1,16 +1,21 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import {
+  type RequestSenderIdRequest,
+  RequestSenderIdResponseSchema,
   SenderIdReview,
   SenderIdService as SenderIdRpc,
   SenderIdStatus as StatusProto,
   TrafficClass as TrafficClassProto,
 } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { checkCursor, checkItems, checkKnown, pageLimit } from "../../shared/core/limits.ts";
+import { type Idempotency, runOnce } from "../../shared/core/run-once.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { auditHandler } from "../../shared/rpc/audit-handler.ts";
+import { readRequestKey } from "../../shared/rpc/request-key.ts";
 import type { SenderIdService } from "../app/sender-ids.ts";
 import type { Review, SenderIdStatus, TrafficClass } from "../domain/sender-id.ts";
-import { senderIdToProto } from "./proto.ts";
+import { resolvedToProto, senderIdToProto } from "./proto.ts";
 
 const STATUS_FROM_PROTO: Readonly<Partial<Record<StatusProto, SenderIdStatus>>> = {
   [StatusProto.PENDING]: "pending",
@@ -40,7 +45,11 @@ const NAME_KEY = /^[a-z0-9 .-]{3,11}$/;
 const RESOLVED_MAX = 32;
 
 /** Serves `sms.v1.SenderIdService`: mapping between protobuf and the domain. */
-export function senderIdRoutes(service: SenderIdService, audit: AuditLog) {
+export function senderIdRoutes(
+  service: SenderIdService,
+  audit: AuditLog,
+  idempotency: Idempotency,
+) {
   return (router: ConnectRouter): void => {
     router.service(SenderIdRpc, {
       ...auditHandler(SenderIdRpc, audit),
@@ -54,6 +63,7 @@ export function senderIdRoutes(service: SenderIdService, audit: AuditLog) {
           ),
         ),
       }),
+      requestSenderId: (request) => requestSenderId(service, idempotency, request),
       listSenderIds: async (request) => {
         checkCursor(request.cursor === "" || NAME_KEY.test(request.cursor));
         const page = await service.list(request.tenantId, {
@@ -68,14 +78,14 @@ export function senderIdRoutes(service: SenderIdService, audit: AuditLog) {
         return { senderIds: page.senderIds.map(senderIdToProto), nextCursor: page.nextCursor };
       },
       resolveSenderId: async (request) => ({
-        senderId: senderIdToProto(await service.resolve(request.tenantId, request.name)),
+        senderId: resolvedToProto(await service.resolve(request.tenantId, request.name)),
       }),
       resolveSenderIds: async ({ requests }) => {
         checkItems("requests", requests.length, 1, RESOLVED_MAX);
         const found = await service.resolveMany(requests);
         return {
           answers: found.map((one) =>
-            one === undefined ? {} : { senderId: senderIdToProto(one) },
+            one === undefined ? {} : { senderId: resolvedToProto(one) },
           ),
         };
       },
@@ -91,4 +101,24 @@ export function senderIdRoutes(service: SenderIdService, audit: AuditLog) {
       },
     });
   };
+}
+
+async function requestSenderId(
+  service: SenderIdService,
+  idempotency: Idempotency,
+  request: RequestSenderIdRequest,
+) {
+  const { tenantId, name, useCase, sample } = request;
+  const key = readRequestKey(request, "request");
+  const answered = await runOnce(idempotency, key, async () => {
+    let response: Uint8Array = new Uint8Array();
+    await service.request(tenantId, { name, useCase, sample }, (made) => {
+      const answer = create(RequestSenderIdResponseSchema, { senderId: senderIdToProto(made) });
+      response = toBinary(RequestSenderIdResponseSchema, answer);
+      return key && { ...key, response };
+    });
+    return { response, isStored: true };
+  });
+  const { response, replayed } = answered;
+  return Object.assign(fromBinary(RequestSenderIdResponseSchema, response), { replayed });
 }

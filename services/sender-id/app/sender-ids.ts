@@ -2,10 +2,15 @@ import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
 import { checkGiven } from "../../shared/core/limits.ts";
+import type { KeyedAnswer } from "../../shared/core/run-once.ts";
 import {
+  checkNameRequest,
   createSenderId,
+  type NameCounts,
+  type NameRequest,
   nameKey,
   type Review,
+  requestSenderId,
   review,
   type SenderId,
   type SenderIdStatus,
@@ -36,6 +41,15 @@ export type Reviewed = {
 export type SenderIdStore = {
   /** Throws `already_exists` when the tenant has the name. */
   insert(senderId: SenderId): Promise<void>;
+  /**
+   * Saves what `decide` makes of the tenant's sender ID of that name and its counts, with the answer, in one
+   * transaction. Requests of one tenant exclude each other.
+   */
+  request(
+    name: SenderName,
+    decide: (present: SenderId | undefined, counts: NameCounts) => SenderId,
+    answerOf: (made: SenderId) => KeyedAnswer | undefined,
+  ): Promise<void>;
   find(id: string): Promise<SenderId | undefined>;
   /** The ones that exist, in any order. At most 32 at once. */
   findByNames(names: readonly SenderName[]): Promise<readonly SenderId[]>;
@@ -102,6 +116,26 @@ export function createSenderIdService(
       await store.insert(senderId);
       cacheInvalidation.changed(tenantId);
       return senderId;
+    },
+
+    /**
+     * A customer asks for a name; `answerOf` encodes the answer that commits with it. Errors: `not_found` for the
+     * tenant, `validation_error`, `already_exists`.
+     */
+    async request(
+      tenantId: string,
+      asked: NameRequest,
+      answerOf: (made: SenderId) => KeyedAnswer | undefined,
+    ): Promise<void> {
+      await tenants.isActive(tenantId);
+      checkNameRequest(asked);
+      const made = { id: newId("senderId"), tenantId, nowMs: clock.now() };
+      await store.request(
+        { tenantId, key: nameKey(asked.name) },
+        (present, counts) => requestSenderId(present, asked, counts, made),
+        answerOf,
+      );
+      cacheInvalidation.changed(tenantId);
     },
 
     /** Lists a tenant's sender IDs by name; the last page has an empty cursor. */

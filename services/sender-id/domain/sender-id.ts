@@ -3,11 +3,12 @@
  *
  * - pending: entered when registered; waits for an operator. Left by approve or reject.
  * - approved: entered by approve or reinstate; the only state that allows sending. Left by suspend.
- * - rejected: entered by reject, with a reason. Left by approve, after an appeal.
+ * - rejected: entered by reject, with a reason. Left by approve, after an appeal, or by a new request of the customer,
+ *   which makes it pending.
  * - suspended: entered by suspend, after misuse. Left by reinstate.
  */
 
-import { AppError } from "../../shared/core/errors.ts";
+import { AppError, type FieldError } from "../../shared/core/errors.ts";
 import { isLegalMove, type StateTable } from "../../shared/core/state-table.ts";
 import { SENDER_NAME } from "../../shared/core/text-forms.ts";
 
@@ -30,6 +31,9 @@ export type SenderId = {
   /** Empty unless rejected. */
   readonly rejectionReason: string;
   readonly trafficClass: TrafficClass;
+  /** Why the customer wants it, and a text that it would send; empty when an operator registered it. */
+  readonly useCase: string;
+  readonly sample: string;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 };
@@ -37,7 +41,7 @@ export type SenderId = {
 const MOVES: StateTable<SenderIdStatus> = Object.freeze({
   pending: ["approved", "rejected"],
   approved: ["suspended"],
-  rejected: ["approved"],
+  rejected: ["approved", "pending"],
   suspended: ["approved"],
 });
 
@@ -58,19 +62,7 @@ export function createSenderId(input: {
   readonly trafficClass?: TrafficClass | undefined;
   readonly nowMs: number;
 }): SenderId {
-  if (!SENDER_NAME.test(input.name) || input.name.trim() !== input.name) {
-    throw new AppError("validation_error", "The sender ID is not valid.", {
-      fields: [
-        {
-          field: "name",
-          code: "invalid_format",
-          message:
-            "A sender ID has 3 to 11 of A-Z, a-z, 0-9, space, dot and dash, and no space at its " +
-            "beginning or end.",
-        },
-      ],
-    });
-  }
+  refuse(nameFaults(input.name));
   return {
     id: input.id,
     tenantId: input.tenantId,
@@ -78,9 +70,65 @@ export function createSenderId(input: {
     status: input.isApproved ? "approved" : "pending",
     rejectionReason: "",
     trafficClass: input.trafficClass ?? "transactional",
+    useCase: "",
+    sample: "",
     createdAtMs: input.nowMs,
     updatedAtMs: input.nowMs,
   };
+}
+
+/** A customer's request of a name. */
+export type NameRequest = {
+  readonly name: string;
+  readonly useCase: string;
+  readonly sample: string;
+};
+
+/** How many names a tenant has: those of any status, and those that wait for a review. */
+export type NameCounts = { readonly all: number; readonly pending: number };
+
+/** Names that a customer may ask for: operators read each. */
+export const PENDING_MAX = 10;
+const NAMES_MAX = 200;
+const USE_CASE_CHARS_MAX = 500;
+const SAMPLE_CHARS_MAX = 1600;
+
+/** Throws `validation_error` with every fault of a request. */
+export function checkNameRequest({ name, useCase, sample }: NameRequest): void {
+  refuse([
+    ...nameFaults(name),
+    ...textFaults("use_case", useCase, USE_CASE_CHARS_MAX),
+    ...textFaults("sample", sample, SAMPLE_CHARS_MAX),
+  ]);
+}
+
+/**
+ * The sender ID that a checked request makes of the tenant's present one of that name. Throws `already_exists` unless
+ * that one was rejected, and `validation_error` when the tenant has too many.
+ */
+export function requestSenderId(
+  present: SenderId | undefined,
+  { name, useCase, sample }: NameRequest,
+  counts: NameCounts,
+  made: { readonly id: string; readonly tenantId: string; readonly nowMs: number },
+): SenderId {
+  if (present !== undefined && !isLegalMove(MOVES, present.status, "pending")) {
+    throw new AppError(
+      "already_exists",
+      `The account has this sender ID; it is ${present.status}.`,
+    );
+  }
+  if (counts.pending >= PENDING_MAX || (present === undefined && counts.all >= NAMES_MAX)) {
+    const message =
+      counts.pending >= PENDING_MAX
+        ? `At most ${PENDING_MAX} sender IDs may wait for their review.`
+        : `An account has at most ${NAMES_MAX} sender IDs.`;
+    refuse([{ field: "name", code: "too_many", message }]);
+  }
+  const asked = { name, useCase, sample };
+  if (present === undefined)
+    return { ...createSenderId({ ...made, name, isApproved: false }), ...asked };
+  return { ...present, ...asked, status: "pending", rejectionReason: "", updatedAtMs: made.nowMs };
 }
 
 /**
@@ -120,6 +168,24 @@ export function review(
     rejectionReason: action === "reject" ? reason : "",
     updatedAtMs: nowMs,
   };
+}
+
+function nameFaults(name: string): FieldError[] {
+  if (SENDER_NAME.test(name) && name.trim() === name) return [];
+  const message =
+    "A sender ID has 3 to 11 of A-Z, a-z, 0-9, space, dot and dash, and no space at its beginning or end.";
+  return [{ field: "name", code: "invalid_format", message }];
+}
+
+function textFaults(field: string, text: string, max: number): FieldError[] {
+  if (text.trim() === "") return [{ field, code: "required", message: "This field is required." }];
+  if (text.length <= max) return [];
+  return [{ field, code: "too_long", message: `It has at most ${max} characters.` }];
+}
+
+function refuse(fields: readonly FieldError[]): void {
+  if (fields.length === 0) return;
+  throw new AppError("validation_error", "The sender ID is not valid.", { fields });
 }
 
 /** Whether the name can be sent from; the tenant's own state counts separately. */

@@ -1,6 +1,7 @@
 import type { Db, MongoClient } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
+import { saveKeyedAnswer } from "../../shared/io/keyed-answers.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { Outbox, OutboxTicket } from "../../shared/io/outbox.ts";
@@ -17,6 +18,9 @@ type SenderIdDocument = {
   rejection_reason: string;
   /** Absent when it is transactional. */
   traffic_class?: SenderId["trafficClass"];
+  /** Absent when an operator registered it. */
+  use_case?: string;
+  sample?: string;
   created_at: Date;
   updated_at: Date;
 };
@@ -28,8 +32,11 @@ export function createSenderIdStore(options: {
   readonly outbox: Outbox;
   readonly audit: AuditLog;
   readonly encodeEvent: (reviewed: Reviewed) => StreamItem;
+  /** How long answers of idempotency keys are kept. */
+  readonly keyTtlMs: number;
 }): SenderIdStore {
-  const { client, db, outbox, audit, encodeEvent } = options;
+  const { client, db, outbox, audit, encodeEvent, keyTtlMs } = options;
+  const tenants = db.collection<{ _id: string; requests: number }>("tenants");
   const collection = db.collection<SenderIdDocument>("sender_ids");
 
   return {
@@ -47,6 +54,25 @@ export function createSenderIdStore(options: {
         throw wrapMongoError(error);
       }
     },
+    request: ({ tenantId, key }, decide, answerOf) =>
+      runTransaction(client, async (session) => {
+        // Excludes another request of this tenant, so that the counts below are right.
+        const counted = { $inc: { requests: 1 } };
+        await tenants.updateOne({ _id: tenantId }, counted, { session, upsert: true });
+        const own = { tenant_id: tenantId };
+        const old = await collection.findOne({ ...own, name_key: key }, { session });
+        const all = await collection.countDocuments(own, { session });
+        const waiting = { ...own, status: "pending" } as const;
+        const pending = await collection.countDocuments(waiting, { session });
+        const before = old === null ? undefined : toSenderId(old);
+        const after = decide(before, { all, pending });
+        const { _id, ...fields } = fromSenderId(after);
+        if (before === undefined) await collection.insertOne({ _id, ...fields }, { session });
+        else await collection.updateOne({ _id }, { $set: fields }, { session });
+        await audit.write({ tenantId, subject: _id, before, after }, session);
+        const answer = answerOf(after);
+        if (answer !== undefined) await saveKeyedAnswer(db, answer, keyTtlMs, session);
+      }),
     async find(id) {
       const document = await guardMongo(collection.findOne({ _id: id }));
       return document === null ? undefined : toSenderId(document);
@@ -108,6 +134,7 @@ function fromSenderId(senderId: SenderId): SenderIdDocument {
     status: senderId.status,
     rejection_reason: senderId.rejectionReason,
     traffic_class: senderId.trafficClass,
+    ...(senderId.useCase === "" ? {} : { use_case: senderId.useCase, sample: senderId.sample }),
     created_at: new Date(senderId.createdAtMs),
     updated_at: new Date(senderId.updatedAtMs),
   };
@@ -121,6 +148,8 @@ function toSenderId(document: SenderIdDocument): SenderId {
     status: document.status,
     rejectionReason: document.rejection_reason,
     trafficClass: document.traffic_class ?? "transactional",
+    useCase: document.use_case ?? "",
+    sample: document.sample ?? "",
     createdAtMs: document.created_at.getTime(),
     updatedAtMs: document.updated_at.getTime(),
   };

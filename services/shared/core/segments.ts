@@ -74,6 +74,29 @@ export function splitText(body: string): TextSegments {
   return { encoding, segments };
 }
 
+/** The room in the last segment of a body, in septets or UTF-16 code units: what it has, and what is free of it. */
+export function lastSegmentRoom(body: string): { readonly used: number; readonly free: number } {
+  const { encoding, segments } = splitText(body);
+  const last = segments.at(-1) ?? "";
+  const room = SEGMENT_ROOM[encoding][segments.length === 1 ? "single" : "concatenated"];
+  const septets = () =>
+    Array.from({ length: last.length }, (_, at) => GSM7_SEPTETS[last.charCodeAt(at)] ?? 0);
+  const used = encoding === "ucs2" ? last.length : septets().reduce((sum, count) => sum + count, 0);
+  return { used, free: room - used };
+}
+
+/** The characters of a body that are outside GSM 7-bit, in order of their first place, with all of their places. */
+export function charactersOutsideGsm7(body: string): Map<string, number[]> {
+  const found = new Map<string, number[]>();
+  let place = 0;
+  for (const character of body) {
+    const isInside = character.length === 1 && GSM7_SEPTETS[character.charCodeAt(0)] !== 0;
+    if (!isInside) found.set(character, [...(found.get(character) ?? []), place]);
+    place += 1;
+  }
+  return found;
+}
+
 /** True when a UTF-16 surrogate has no partner: such a body is not valid text and cannot be sent. */
 export function hasLoneSurrogate(body: string): boolean {
   return !body.isWellFormed();

@@ -27,6 +27,8 @@ export type AuditQuery = {
   /** `sms.v1.TenantService/UpdateTenant` */
   readonly method: string;
   readonly caller: string;
+  /** The name of the person. */
+  readonly actor: string;
   /** At or after. */
   readonly fromMs: number;
   /** Before. */
@@ -151,11 +153,12 @@ export function createAuditLog(db: Db, keepMs: number): AuditLog {
   };
 }
 
-function filterOf({ tenantId, method, caller, fromMs, toMs, cursor }: AuditQuery) {
+function filterOf({ tenantId, method, caller, actor, fromMs, toMs, cursor }: AuditQuery) {
   const filter: Filter<AuditDocument> = {};
   if (tenantId !== "") filter.tenant_id = tenantId;
   if (caller !== "") filter.caller = caller;
   if (method !== "") filter.method = method;
+  if (actor !== "") filter["actor.name"] = actor;
   if (cursor !== "") filter._id = { $lt: cursor };
   const from = fromMs === 0 ? {} : { $gte: new Date(fromMs) };
   const to = toMs === 0 ? {} : { $lt: new Date(toMs) };

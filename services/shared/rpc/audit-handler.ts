@@ -22,12 +22,13 @@ export function auditHandler(
   ): Promise<MessageInitShape<typeof ListAuditRecordsResponseSchema>>;
 } {
   return {
-    async listAuditRecords({ tenantId, method, caller, fromMs, toMs, limit, cursor }) {
-      for (const [field, text] of Object.entries({ tenant_id: tenantId, method, caller })) {
+    async listAuditRecords({ tenantId, method, caller, actor, fromMs, toMs, limit, cursor }) {
+      const texts = { tenant_id: tenantId, method, caller, actor };
+      for (const [field, text] of Object.entries(texts)) {
         if (text.length > TEXT_MAX) throw invalidField(field, "too_long", "is too long");
       }
       const query = {
-        ...{ tenantId, caller, limit, cursor },
+        ...{ tenantId, caller, actor, limit, cursor },
         method: method === "" || method.includes("/") ? method : `${typeName}/${method}`,
         fromMs: readInstant("from_ms", fromMs),
         toMs: readInstant("to_ms", toMs),

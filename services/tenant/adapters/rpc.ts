@@ -1,19 +1,31 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import {
   type ApiKeySchema,
   AuthenticateResponseSchema,
+  type IssueApiKeyRequest,
+  IssueApiKeyResponseSchema,
   TenantService as TenantRpc,
 } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { isId } from "../../shared/core/ids.ts";
-import { checkCursor, checkItems, checkKnown, pageLimit } from "../../shared/core/limits.ts";
+import {
+  checkCursor,
+  checkItems,
+  checkKnown,
+  PAGE_MAX,
+  pageLimit,
+} from "../../shared/core/limits.ts";
+import { runOnce } from "../../shared/core/run-once.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { auditHandler } from "../../shared/rpc/audit-handler.ts";
+import { readMode } from "../../shared/rpc/mode.ts";
+import { readRequestKey } from "../../shared/rpc/request-key.ts";
 import type { Authenticated, TenantService } from "../app/tenants.ts";
 import type { ApiKey } from "../domain/api-key.ts";
 import type { identityHandlers } from "./identity-rpc.ts";
 import { tenantToProto } from "./proto.ts";
+import type { SealedAnswers } from "./sealed-answers.ts";
 
 /** Most tenants or keys of one lookup. */
 const LOOKUPS_MAX = 256;
@@ -29,6 +41,7 @@ export function tenantRoutes(
   service: TenantService,
   identity: ReturnType<typeof identityHandlers>,
   audit: AuditLog,
+  answers: SealedAnswers,
 ) {
   return (router: ConnectRouter): void => {
     router.service(TenantRpc, {
@@ -72,6 +85,9 @@ export function tenantRoutes(
           }),
         ),
       }),
+      updateAccount: async ({ tenantId, redactBodies: redactsBodies }) => ({
+        tenant: tenantToProto(await service.updateTenant(tenantId, { redactsBodies })),
+      }),
       createApiKey: async (request) => {
         const created = await service.createApiKey({
           tenantId: request.tenantId,
@@ -81,11 +97,21 @@ export function tenantRoutes(
         });
         return { key: keyToProto(created.key), secret: created.secret };
       },
-      listApiKeys: async (request) => ({
-        keys: (await service.listApiKeys(request.tenantId)).map(keyToProto),
+      issueApiKey: (request) => issueApiKey(service, answers, request),
+      getApiKey: async ({ tenantId, keyId, mode }) => ({
+        key: keyToProto(await service.getApiKey(tenantId, keyId, readMode(mode))),
       }),
-      revokeApiKey: async (request) => ({
-        key: keyToProto(await service.revokeApiKey(request.tenantId, request.keyId)),
+      listApiKeys: async ({ tenantId, mode, limit, beforeId }) => {
+        if (limit === 0) return { keys: (await service.listApiKeys(tenantId)).map(keyToProto) };
+        checkCursor(beforeId === "" || isId("apiKey", beforeId));
+        const { keys, hasMore } = await service.pageApiKeys({
+          ...{ tenantId, mode: readMode(mode), beforeId },
+          limit: pageLimit(limit, PAGE_MAX),
+        });
+        return { keys: keys.map(keyToProto), hasMore };
+      },
+      revokeApiKey: async ({ tenantId, keyId, mode }) => ({
+        key: keyToProto(await service.revokeApiKey(tenantId, keyId, readMode(mode))),
       }),
       authenticate: async ({ secretSha256 }) =>
         create(AuthenticateResponseSchema, authenticated(await service.authenticate(secretSha256))),
@@ -97,6 +123,39 @@ export function tenantRoutes(
       },
     });
   };
+}
+
+async function issueApiKey(
+  service: TenantService,
+  answers: SealedAnswers,
+  request: IssueApiKeyRequest,
+) {
+  const { tenantId, makerKeyId: makerId, makerScopes } = request;
+  const { scopes, allowedNetworks, name, expiresAtMs } = request;
+  const mode = checkKnown("mode", readMode(request.mode));
+  const key = readRequestKey(request, "issue");
+  const answered = await runOnce(answers, key, async () => {
+    let response: Uint8Array = new Uint8Array();
+    const expiry = expiresAtMs === 0n ? {} : { expiresAtMs: Number(expiresAtMs) };
+    const wanted = {
+      tenantId,
+      makerId,
+      makerScopes,
+      mode,
+      scopes,
+      allowedNetworks,
+      name,
+      ...expiry,
+    };
+    await service.issueApiKey(wanted, (made, secret) => {
+      const answer = create(IssueApiKeyResponseSchema, { key: keyToProto(made), secret });
+      response = toBinary(IssueApiKeyResponseSchema, answer);
+      return key && answers.seal({ ...key, response });
+    });
+    return { response, isStored: true };
+  });
+  const { response, replayed } = answered;
+  return Object.assign(fromBinary(IssueApiKeyResponseSchema, response), { replayed });
 }
 
 function authenticated({
@@ -115,5 +174,9 @@ function keyToProto(key: ApiKey): MessageInitShape<typeof ApiKeySchema> {
     allowedNetworks: [...key.allowedNetworks],
     createdAtMs: BigInt(key.createdAtMs),
     revokedAtMs: BigInt(key.revokedAtMs ?? 0),
+    name: key.name,
+    hint: key.hint,
+    expiresAtMs: BigInt(key.expiresAtMs ?? 0),
+    lastUsedAtMs: BigInt(key.lastUsedAtMs ?? 0),
   };
 }

@@ -2,11 +2,16 @@ import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
 import { checkGiven, invalidField } from "../../shared/core/limits.ts";
+import type { KeyedAnswer } from "../../shared/core/run-once.ts";
 import {
   type ApiKey,
   createApiKey,
+  createApiKeyFor,
   hashSecret,
+  hintOf,
+  isGood,
   type KeyMode,
+  type NewApiKey,
   newSecret,
 } from "../domain/api-key.ts";
 import {
@@ -16,6 +21,7 @@ import {
   type Tenant,
   type TenantChange,
 } from "../domain/tenant.ts";
+import { createLastUsed } from "./last-used.ts";
 
 /** A page of tenants, in the order of their ids. */
 export type TenantPage = { readonly tenants: readonly Tenant[]; readonly nextCursor: string };
@@ -36,16 +42,52 @@ export type TenantStore = {
    * out.
    */
   listKeys(tenantId: string): Promise<readonly ApiKey[]>;
-  /** The number of the tenant's active keys; counting stops at `max`. */
-  countActiveKeys(tenantId: string, max: number): Promise<number>;
-  /** Revokes a tenant's key, idempotent; returns it with its hash. */
+  /** A page of the tenant's keys of one mode or of both, newest first, after the key `beforeId`. */
+  pageKeys(page: KeyPage): Promise<readonly ApiKey[]>;
+  findKey(keyId: string): Promise<ApiKey | undefined>;
+  /** The number of the tenant's good keys; counting stops at `max`. */
+  countGoodKeys(tenantId: string, nowMs: number, max: number): Promise<number>;
+  /**
+   * Inserts what `decide` makes of the key `makerId` and the number of good keys, with its answer, in one transaction.
+   * Issues of one tenant exclude each other, and a revocation of the maker comes before or after. False without the
+   * tenant.
+   */
+  issueKey(
+    issue: KeyIssue,
+    decide: (maker: ApiKey | undefined, good: number) => Issued,
+  ): Promise<boolean>;
+  /** Revokes a tenant's key of this mode, or of any, idempotent; returns it with its hash. */
   revokeKey(
-    tenantId: string,
-    keyId: string,
+    own: { readonly tenantId: string; readonly keyId: string; readonly mode: KeyMode | undefined },
     nowMs: number,
   ): Promise<{ key: ApiKey; hash: Buffer } | undefined>;
+  /** Stores that keys were used; a later use stays. */
+  markUsed(keyIds: readonly string[], nowMs: number): Promise<void>;
   /** In the order of the hashes. */
   findKeysByHash(hashes: readonly Uint8Array[]): Promise<readonly (ApiKey | undefined)[]>;
+};
+
+/** A page of keys. */
+export type KeyPage = {
+  readonly tenantId: string;
+  readonly mode: KeyMode | undefined;
+  readonly limit: number;
+  readonly beforeId: string;
+};
+
+/** What the store reads for an issue; counting stops at `max`. */
+export type KeyIssue = {
+  readonly tenantId: string;
+  readonly makerId: string;
+  readonly nowMs: number;
+  readonly max: number;
+};
+
+/** What an issue stores. */
+export type Issued = {
+  readonly key: ApiKey;
+  readonly secretHash: Uint8Array;
+  readonly answer: KeyedAnswer | undefined;
 };
 
 /** Port that removes changed tenants and keys from the caches of other processes. */
@@ -67,6 +109,8 @@ export function createTenantService(
   cacheInvalidation: TenantInvalidation,
   clock: Clock,
 ) {
+  const noteUse = createLastUsed(store, clock);
+
   async function getTenant(idOrName: string): Promise<Tenant> {
     const tenant = await store.findTenant(idOrName);
     if (tenant === undefined) throw new AppError("not_found", "There is no such tenant.");
@@ -74,14 +118,16 @@ export function createTenantService(
   }
 
   /**
-   * Finds the keys of secrets by hash, in order; undefined for unknown and for revoked ones. The
+   * Finds the keys of secrets by hash, in order; undefined for unknown, revoked and expired ones. The
    * lookup is by hash, so its duration reveals nothing about the secret.
    */
   async function authenticateMany(
     secretHashes: readonly Uint8Array[],
   ): Promise<(Authenticated | undefined)[]> {
     const keys = await store.findKeysByHash(secretHashes);
-    const active = keys.map((key) => (key?.revokedAtMs === undefined ? key : undefined));
+    const nowMs = clock.now();
+    const active = keys.map((key) => (key !== undefined && isGood(key, nowMs) ? key : undefined));
+    noteUse(active.filter((key) => key !== undefined));
     const ids = new Set(active.flatMap((key) => key?.tenantId ?? []));
     if (ids.size === 0) return active.map(() => undefined);
     const tenants = new Map((await store.findTenants([...ids])).map((one) => [one.id, one]));
@@ -126,19 +172,66 @@ export function createTenantService(
       readonly allowedNetworks: readonly string[];
     }): Promise<{ key: ApiKey; secret: string }> {
       const tenant = await getTenant(input.tenantId);
-      const count = await store.countActiveKeys(tenant.id, KEYS_PER_TENANT_MAX);
+      const count = await store.countGoodKeys(tenant.id, clock.now(), KEYS_PER_TENANT_MAX);
       if (count >= KEYS_PER_TENANT_MAX) {
         throw invalidField("tenant_id", "too_many", `has ${KEYS_PER_TENANT_MAX} keys already`);
       }
-      const key = createApiKey({
-        ...input,
-        tenantId: tenant.id,
-        id: newId("apiKey"),
-        nowMs: clock.now(),
-      });
-      const secret = newSecret(key.mode);
+      const secret = newSecret(input.mode);
+      const key = createApiKey(
+        { ...input, tenantId: tenant.id, id: newId("apiKey"), nowMs: clock.now() },
+        hintOf(secret),
+      );
       await store.insertKey(key, hashSecret(secret));
       return { key, secret };
+    },
+
+    /**
+     * Creates a key for its maker, another key of the tenant. `answerOf` encodes the answer that commits with it.
+     * Errors: `not_found`, `unauthenticated` when the maker is no longer good, `validation_error`.
+     */
+    async issueApiKey(
+      input: Omit<NewApiKey, "id" | "nowMs"> & {
+        /** The key that makes it; empty for a console session, whose scopes are `makerScopes`. */
+        readonly makerId: string;
+        readonly makerScopes: readonly string[];
+      },
+      answerOf: (key: ApiKey, secret: string) => KeyedAnswer | undefined,
+    ): Promise<void> {
+      const { tenantId, makerId, makerScopes } = input;
+      const nowMs = clock.now();
+      const issue = { tenantId, makerId, nowMs, max: KEYS_PER_TENANT_MAX };
+      const isIssued = await store.issueKey(issue, (found, good) => {
+        const isSession = makerId === "";
+        const maker = isSession ? { mode: input.mode, scopes: makerScopes } : found;
+        // The gateway may have cached the key for up to five seconds.
+        const isStale = found === undefined || found.tenantId !== tenantId || !isGood(found, nowMs);
+        if (maker === undefined || (!isSession && isStale)) {
+          throw new AppError("unauthenticated", "The API key is not valid.");
+        }
+        const secret = newSecret(maker.mode);
+        const wanted = { ...input, id: newId("apiKey"), nowMs };
+        const key = createApiKeyFor(maker, wanted, hintOf(secret));
+        if (good >= KEYS_PER_TENANT_MAX) {
+          const message = `An account has at most ${KEYS_PER_TENANT_MAX} keys; revoke one first.`;
+          throw invalidField("", "too_many", message);
+        }
+        return { key, secretHash: hashSecret(secret), answer: answerOf(key, secret) };
+      });
+      if (!isIssued) throw new AppError("not_found", "There is no such tenant.");
+    },
+
+    /** The keys of a page, and whether more follow. */
+    async pageApiKeys(page: KeyPage): Promise<{ keys: readonly ApiKey[]; hasMore: boolean }> {
+      const found = await store.pageKeys({ ...page, limit: page.limit + 1 });
+      return { keys: found.slice(0, page.limit), hasMore: found.length > page.limit };
+    },
+
+    /** Errors: `not_found`. */
+    async getApiKey(tenantId: string, keyId: string, mode?: KeyMode): Promise<ApiKey> {
+      const key = await store.findKey(keyId);
+      const isOwn = key?.tenantId === tenantId && (mode === undefined || key.mode === mode);
+      if (key === undefined || !isOwn) throw unknownKey();
+      return key;
     },
 
     /** Errors: `not_found`. */
@@ -148,10 +241,10 @@ export function createTenantService(
     },
 
     /** Errors: `validation_error`, `not_found`. A repeated call returns the key unchanged. */
-    async revokeApiKey(tenantId: string, keyId: string): Promise<ApiKey> {
+    async revokeApiKey(tenantId: string, keyId: string, mode?: KeyMode): Promise<ApiKey> {
       checkGiven("tenant_id", tenantId);
-      const revoked = await store.revokeKey(tenantId, keyId, clock.now());
-      if (revoked === undefined) throw new AppError("not_found", "There is no such API key.");
+      const revoked = await store.revokeKey({ tenantId, keyId, mode }, clock.now());
+      if (revoked === undefined) throw unknownKey();
       cacheInvalidation.keyChanged(revoked.hash);
       return revoked.key;
     },
@@ -163,4 +256,8 @@ export function createTenantService(
       return found;
     },
   };
+}
+
+function unknownKey(): AppError {
+  return new AppError("not_found", "There is no such API key.");
 }

@@ -1,24 +1,15 @@
 import { createHash, randomBytes } from "node:crypto";
 import { AppError, type FieldError } from "../../shared/core/errors.ts";
 import { isNetwork } from "../../shared/core/networks.ts";
-
-/** Permissions of a key (docs/contract.md#authentication). */
-export const SCOPES = [
-  "messages:send",
-  "messages:read",
-  "balance:read",
-  "sender_ids:read",
-  "webhooks:manage",
-  "campaigns:read",
-  "campaigns:manage",
-  "inbound:read",
-  "suppressions:manage",
-] as const;
+import { SCOPES, type Scope } from "../../shared/core/scopes.ts";
 
 const NETWORKS_MAX = 100;
-
-/** One of the scopes. */
-export type Scope = (typeof SCOPES)[number];
+const NAME_CHARS_MAX = 100;
+/** Last characters of a secret that its key shows: 24 of 256 random bits. */
+const HINT_CHARS = 4;
+/** A key expires a minute from now at the earliest, and ten years from now at the latest. */
+const LIFETIME_MIN_MS = 60_000;
+const LIFETIME_MAX_MS = 10 * 366 * 86_400_000;
 
 /** Whether messages sent with a key are real or simulated (docs/contract.md#test-mode). */
 export type KeyMode = "live" | "test";
@@ -31,10 +22,43 @@ export type ApiKey = {
   readonly scopes: readonly Scope[];
   /** IPv4 and IPv6 CIDRs; empty allows every address. */
   readonly allowedNetworks: readonly string[];
+  /** A note for people. */
+  readonly name: string;
+  /** The end of its secret, by which people recognise it; empty for keys of version 0.2.0. */
+  readonly hint: string;
   readonly createdAtMs: number;
-  /** Absent while the key is active. */
+  /** Absent until it is revoked. */
   readonly revokedAtMs?: number;
+  /** Absent when it is good until it is revoked. */
+  readonly expiresAtMs?: number;
+  /** To about a minute (`app/last-used.ts`); absent while unused. */
+  readonly lastUsedAtMs?: number;
 };
+
+/** The wanted properties of a new key. */
+export type NewApiKey = {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly mode: KeyMode;
+  readonly scopes: readonly string[];
+  readonly allowedNetworks: readonly string[];
+  readonly name?: string;
+  readonly expiresAtMs?: number;
+  readonly nowMs: number;
+};
+
+/** What limits the key that another key, or a console session, makes. */
+export type KeyMaker = { readonly mode: KeyMode; readonly scopes: readonly string[] };
+
+/** Whether a key can be used. */
+export function isGood({ revokedAtMs, expiresAtMs }: ApiKey, nowMs: number): boolean {
+  return revokedAtMs === undefined && (expiresAtMs === undefined || expiresAtMs > nowMs);
+}
+
+/** What people see of a secret after its creation. */
+export function hintOf(secret: string): string {
+  return secret.slice(-HINT_CHARS);
+}
 
 /** A new secret: `sk_live_` or `sk_test_`, then 32 random bytes in base64url. */
 export function newSecret(mode: KeyMode): string {
@@ -46,50 +70,92 @@ export function hashSecret(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
 
-/** Creates a key; throws `validation_error` that names every invalid field. */
-export function createApiKey(input: {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly mode: KeyMode;
-  readonly scopes: readonly string[];
-  readonly allowedNetworks: readonly string[];
-  readonly nowMs: number;
-}): ApiKey {
-  const fields: FieldError[] = [];
+/** Creates a key; throws `validation_error` that names every invalid field. No scopes mean all of them. */
+export function createApiKey(input: NewApiKey, hint = ""): ApiKey {
   const wanted = input.scopes.length === 0 ? SCOPES : input.scopes;
-  const scopes = SCOPES.filter((scope) => wanted.includes(scope));
+  return keyOf({ ...input, scopes: wanted }, hint, []);
+}
+
+/**
+ * Creates a key for another one, its maker, in the maker's mode. A scope that the maker lacks is a fault, so no key
+ * ever makes a more powerful one.
+ */
+export function createApiKeyFor(maker: KeyMaker, input: NewApiKey, hint: string): ApiKey {
+  const fields: FieldError[] = [];
+  if (input.mode !== maker.mode) {
+    const message = `A ${maker.mode} key makes keys of its own mode.`;
+    fields.push({ field: "mode", code: "invalid_value", message });
+  }
+  if (input.scopes.length === 0) {
+    fields.push({ field: "scopes", code: "too_few", message: "A key has at least one scope." });
+  }
+  const held: readonly string[] = maker.scopes;
+  for (const scope of input.scopes.slice(0, SCOPES.length)) {
+    if (held.includes(scope) || !SCOPES.some((known) => known === scope)) continue;
+    const message = `Its maker lacks the scope ${scope}.`;
+    fields.push({ field: "scopes", code: "invalid_value", message });
+  }
+  return keyOf(input, hint, fields);
+}
+
+function keyOf(input: NewApiKey, hint: string, known: readonly FieldError[]): ApiKey {
+  const { id, tenantId, mode, allowedNetworks, name = "", expiresAtMs, nowMs } = input;
+  const fields = [
+    ...known,
+    ...scopeFaults(input.scopes),
+    ...networkFaults(allowedNetworks),
+    ...nameFaults(name),
+    ...expiryFaults(expiresAtMs, nowMs),
+  ];
+  if (fields.length > 0) {
+    throw new AppError("validation_error", "The key is not valid.", { fields });
+  }
+  return {
+    ...{ id, tenantId, mode, name, hint },
+    scopes: SCOPES.filter((scope) => input.scopes.includes(scope)),
+    allowedNetworks: [...allowedNetworks],
+    createdAtMs: nowMs,
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+  };
+}
+
+function scopeFaults(wanted: readonly string[]): FieldError[] {
+  const fields: FieldError[] = [];
   if (wanted.length > SCOPES.length) {
     fields.push({ field: "scopes", code: "too_many", message: "Each scope is named once." });
   }
   for (const scope of wanted.slice(0, SCOPES.length)) {
-    if (!SCOPES.some((known) => known === scope)) {
-      fields.push({ field: "scopes", code: "invalid_value", message: `No scope is ${scope}.` });
-    }
+    if (SCOPES.some((known) => known === scope)) continue;
+    fields.push({ field: "scopes", code: "invalid_value", message: `No scope is ${scope}.` });
   }
-  if (input.allowedNetworks.length > NETWORKS_MAX) {
-    fields.push({
-      field: "allowed_networks",
-      code: "too_many",
-      message: `A key has at most ${NETWORKS_MAX} networks.`,
-    });
+  return fields;
+}
+
+function networkFaults(networks: readonly string[]): FieldError[] {
+  const field = "allowed_networks";
+  const fields: FieldError[] = [];
+  if (networks.length > NETWORKS_MAX) {
+    const message = `A key has at most ${NETWORKS_MAX} networks.`;
+    fields.push({ field, code: "too_many", message });
   }
-  for (const network of input.allowedNetworks.slice(0, NETWORKS_MAX)) {
-    if (!isNetwork(network)) {
-      fields.push({
-        field: "allowed_networks",
-        code: "invalid_format",
-        message: `${network} is not an IPv4 or IPv6 address or CIDR.`,
-      });
-    }
+  for (const network of networks.slice(0, NETWORKS_MAX)) {
+    if (isNetwork(network)) continue;
+    const message = `${network} is not an IPv4 or IPv6 address or CIDR.`;
+    fields.push({ field, code: "invalid_format", message });
   }
-  if (fields.length > 0)
-    throw new AppError("validation_error", "The key is not valid.", { fields });
-  return {
-    id: input.id,
-    tenantId: input.tenantId,
-    mode: input.mode,
-    scopes,
-    allowedNetworks: [...input.allowedNetworks],
-    createdAtMs: input.nowMs,
-  };
+  return fields;
+}
+
+function nameFaults(name: string): FieldError[] {
+  if (name.length <= NAME_CHARS_MAX) return [];
+  const message = `A name has at most ${NAME_CHARS_MAX} characters.`;
+  return [{ field: "name", code: "too_long", message }];
+}
+
+function expiryFaults(expiresAtMs: number | undefined, nowMs: number): FieldError[] {
+  if (expiresAtMs === undefined) return [];
+  const leftMs = expiresAtMs - nowMs;
+  if (leftMs >= LIFETIME_MIN_MS && leftMs <= LIFETIME_MAX_MS) return [];
+  const message = "A key expires between one minute and ten years from now.";
+  return [{ field: "expires_at", code: "out_of_range", message }];
 }

@@ -1,10 +1,12 @@
 import { Binary, type Db, type MongoClient } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
+import type { Scope } from "../../shared/core/scopes.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
+import { saveKeyedAnswer } from "../../shared/io/keyed-answers.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { TenantStore } from "../app/tenants.ts";
-import type { ApiKey, KeyMode, Scope } from "../domain/api-key.ts";
+import type { ApiKey, KeyMode } from "../domain/api-key.ts";
 import type { Tenant } from "../domain/tenant.ts";
 
 type TenantDocument = {
@@ -22,6 +24,8 @@ type TenantDocument = {
   updated_at: Date;
   /** Increases with each change; guards concurrent updates. */
   version: number;
+  /** Keys that keys of the tenant have made. */
+  keys_issued?: number;
 };
 
 type KeyDocument = {
@@ -31,6 +35,13 @@ type KeyDocument = {
   mode: KeyMode;
   scopes: Scope[];
   allowed_networks: string[];
+  /** Keys that this one has made. */
+  keys_issued?: number;
+  /** These four are absent from keys of version 0.2.0. */
+  name?: string;
+  hint?: string;
+  expires_at?: Date;
+  last_used_at?: Date;
   created_at: Date;
   revoked_at?: Date;
 };
@@ -42,8 +53,24 @@ function keysOf(tenantId: string, isRevoked: boolean) {
   return { tenant_id: tenantId, revoked_at: { $exists: isRevoked } };
 }
 
-/** The MongoDB adapter of the storage port. Each change and its audit entry are one transaction. */
-export function createTenantStore(client: MongoClient, db: Db, audit: AuditLog): TenantStore {
+function goodKeysOf(tenantId: string, nowMs: number) {
+  const isUnexpired = [
+    { expires_at: { $exists: false } },
+    { expires_at: { $gt: new Date(nowMs) } },
+  ];
+  return { ...keysOf(tenantId, false), $or: isUnexpired };
+}
+
+/**
+ * The MongoDB adapter of the storage port. Each change and its audit entry are one transaction; answers of idempotency
+ * keys are kept for `keyTtlMs`.
+ */
+export function createTenantStore(
+  client: MongoClient,
+  db: Db,
+  audit: AuditLog,
+  keyTtlMs = 86_400_000,
+): TenantStore {
   const tenants = db.collection<TenantDocument>("tenants");
   const keys = db.collection<KeyDocument>("api_keys");
   const versions = new WeakMap<Tenant, number>();
@@ -135,10 +162,50 @@ export function createTenantStore(client: MongoClient, db: Db, audit: AuditLog):
       const revoked = room === 0 ? [] : await newest(true, room);
       return [...active, ...revoked].map(toKey);
     },
-    countActiveKeys: (tenantId, max) =>
-      guardMongo(keys.countDocuments(keysOf(tenantId, false), { limit: max })),
-    async revokeKey(tenantId, keyId, nowMs) {
-      const own = { _id: keyId, tenant_id: tenantId };
+    async pageKeys({ tenantId, mode, limit, beforeId }) {
+      const filter = {
+        tenant_id: tenantId,
+        ...(mode === undefined ? {} : { mode }),
+        ...(beforeId === "" ? {} : { _id: { $lt: beforeId } }),
+      };
+      const page = keys.find(filter).sort({ _id: -1 }).limit(limit);
+      return (await guardMongo(page.toArray())).map(toKey);
+    },
+    async findKey(keyId) {
+      const document = await guardMongo(keys.findOne({ _id: keyId }));
+      return document === null ? undefined : toKey(document);
+    },
+    countGoodKeys: (tenantId, nowMs, max) =>
+      guardMongo(keys.countDocuments(goodKeysOf(tenantId, nowMs), { limit: max })),
+    issueKey: ({ tenantId, makerId, nowMs, max }, decide) =>
+      runTransaction(client, async (session) => {
+        // Excludes another issue of this tenant, so that the count below is right. The revision stays: a change of
+        // the tenant's fields may go on.
+        const counted = { $inc: { keys_issued: 1 } };
+        const { matchedCount } = await tenants.updateOne({ _id: tenantId }, counted, { session });
+        if (matchedCount === 0) return false;
+        // Writing the maker excludes its revocation until this commits.
+        const maker = await keys.findOneAndUpdate(
+          { _id: makerId, tenant_id: tenantId },
+          { $inc: { keys_issued: 1 } },
+          { session, returnDocument: "after" },
+        );
+        const good = await keys.countDocuments(goodKeysOf(tenantId, nowMs), {
+          session,
+          limit: max,
+        });
+        const { key, secretHash, answer } = decide(maker === null ? undefined : toKey(maker), good);
+        await keys.insertOne(fromKey(key, secretHash), { session });
+        await audit.write({ tenantId, subject: key.id, before: undefined, after: key }, session);
+        if (answer !== undefined) await saveKeyedAnswer(db, answer, keyTtlMs, session);
+        return true;
+      }),
+    async markUsed(keyIds, nowMs) {
+      const used = { $max: { last_used_at: new Date(nowMs) } };
+      await guardMongo(keys.updateMany({ _id: { $in: [...keyIds] } }, used));
+    },
+    async revokeKey({ tenantId, keyId, mode }, nowMs) {
+      const own = { _id: keyId, tenant_id: tenantId, ...(mode === undefined ? {} : { mode }) };
       return runTransaction(client, async (session) => {
         const document = await keys.findOne(own, { session });
         if (document === null) return undefined;
@@ -187,6 +254,9 @@ function fromKey(key: ApiKey, secretHash: Uint8Array): KeyDocument {
     mode: key.mode,
     scopes: [...key.scopes],
     allowed_networks: [...key.allowedNetworks],
+    name: key.name,
+    hint: key.hint,
+    ...(key.expiresAtMs === undefined ? {} : { expires_at: new Date(key.expiresAtMs) }),
     created_at: new Date(key.createdAtMs),
   };
 }
@@ -198,7 +268,11 @@ function toKey(document: KeyDocument): ApiKey {
     mode: document.mode,
     scopes: document.scopes,
     allowedNetworks: document.allowed_networks,
+    name: document.name ?? "",
+    hint: document.hint ?? "",
     createdAtMs: document.created_at.getTime(),
-    ...(document.revoked_at === undefined ? {} : { revokedAtMs: document.revoked_at.getTime() }),
+    ...(document.revoked_at && { revokedAtMs: document.revoked_at.getTime() }),
+    ...(document.expires_at && { expiresAtMs: document.expires_at.getTime() }),
+    ...(document.last_used_at && { lastUsedAtMs: document.last_used_at.getTime() }),
   };
 }

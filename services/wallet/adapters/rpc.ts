@@ -123,6 +123,10 @@ function operatorRpc({ wallets, clock, deadLetters, audit }: RpcParts) {
       const command = { kind: "update", lowBalanceThreshold, frozen, actor: by } as const;
       return { wallet: present(await wallets.update(tenantId, command)) };
     },
+    async setLowBalanceThreshold({ tenantId, lowBalanceThreshold }) {
+      const command = { kind: "update", lowBalanceThreshold, actor: actorOf(undefined) } as const;
+      return { wallet: present(await wallets.update(tenantId, command)) };
+    },
     async listEntries({ tenantId, fromMs, toMs, kinds, limit, cursor }) {
       const page = await wallets.listEntries({
         tenantId,

@@ -1,8 +1,16 @@
 import type { Filter } from "mongodb";
 import type { StatementQuery } from "../app/ports.ts";
+import type { EntryKind } from "../domain/account.ts";
 import { type Entry, entriesOf } from "../domain/entry.ts";
 import type { Collections } from "./collections.ts";
 import { type BatchDocument, toBatch } from "./documents.ts";
+
+/** Names of indexes in `migrate.ts`. */
+const STATEMENT_INDEX = "statement";
+const RARE_INDEX = "fundings";
+
+/** Batches with these kinds have references (`fromBatch`), and an index of their own. */
+const REFERENCED: ReadonlySet<EntryKind> = new Set(["fund", "adjust"]);
 
 /** Time limit of a page. A rare kind in a long ledger may need longer; the caller then gets 503. */
 const READ_MAX_MS = 8000;
@@ -29,13 +37,19 @@ export async function listStatement(
     };
   }
   if (kinds.length > 0) filter.kinds = { $in: [...kinds] };
+  const isRare = kinds.length > 0 && kinds.every((kind) => REFERENCED.has(kind));
+  if (isRare) filter.references = { $exists: true };
   const isWanted = (entry: Entry) =>
     (kinds.length === 0 || kinds.includes(entry.kind)) &&
     (before === undefined || entry.sequence < before.sequence || entry.position < before.position);
 
   const page: Entry[] = [];
   const cursor = entries
-    .find(filter, { batchSize: 20, maxTimeMS: READ_MAX_MS })
+    .find(filter, {
+      ...{ batchSize: 20, maxTimeMS: READ_MAX_MS },
+      // The other index would read every batch of holds and settlements in between.
+      hint: isRare ? RARE_INDEX : STATEMENT_INDEX,
+    })
     .sort({ tenant_id: 1, created_at: -1, sequence: -1 });
   try {
     for await (const document of cursor) {

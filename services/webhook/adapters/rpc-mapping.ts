@@ -106,6 +106,7 @@ export function toDeliveryProto(delivery: Delivery) {
     })),
     createdAtMs: BigInt(delivery.createdAtMs),
     completedAtMs: BigInt(delivery.completedAtMs),
+    body: delivery.body ?? "",
   });
 }
 

@@ -27,6 +27,7 @@ import {
   findEndpoint,
   getDelivery,
   listDeliveries,
+  listMessageDeliveries,
   recoverDeliveries,
   resendDelivery,
   sendTestEvent,
@@ -92,7 +93,12 @@ type EndpointRpc = Pick<
 >;
 type DeliveryRpc = Pick<
   Handlers,
-  "listDeliveries" | "getDelivery" | "resendDelivery" | "recoverDeliveries" | "sendTestEvent"
+  | "listDeliveries"
+  | "getDelivery"
+  | "listMessageDeliveries"
+  | "resendDelivery"
+  | "recoverDeliveries"
+  | "sendTestEvent"
 >;
 
 function endpointRpc({ endpoints, idempotency }: RpcParts): EndpointRpc {
@@ -167,7 +173,12 @@ function deliveryRpc({ deliveries, idempotency, audit }: RpcParts): DeliveryRpc 
       return { deliveries: page.deliveries.map(toDeliveryProto), hasMore: page.hasMore };
     },
     async getDelivery(request) {
-      return { delivery: toDeliveryProto(await getDelivery(deliveries, readDeliveryKey(request))) };
+      const key = readDeliveryKey(request);
+      return { delivery: toDeliveryProto(await getDelivery(deliveries, key, request.withBody)) };
+    },
+    async listMessageDeliveries({ tenantId, messageId }) {
+      const found = await listMessageDeliveries(deliveries, tenantId, messageId);
+      return { deliveries: found.map(toDeliveryProto) };
     },
     async resendDelivery(request) {
       const key = readDeliveryKey(request);

@@ -237,6 +237,7 @@ function plan(
         activatedAtMs: event.recordedAtMs,
         trace: event.trace,
         redacts: event.redacts,
+        messageId: event.messageId,
         dueAtMs: parts.clock.now(),
       })),
   );

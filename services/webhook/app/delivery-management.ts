@@ -36,10 +36,26 @@ export async function listDeliveries<S>(parts: DeliveryParts<S>, filter: Deliver
 }
 
 /** Throws not_found for the delivery or its endpoint. */
-export async function getDelivery<S>(parts: DeliveryParts<S>, key: DeliveryKey): Promise<Delivery> {
+export async function getDelivery<S>(
+  parts: DeliveryParts<S>,
+  key: DeliveryKey,
+  withBody = false,
+): Promise<Delivery> {
   await findEndpoint(parts, key);
   const { tenantId, endpointId, deliveryId } = key;
-  return (await parts.deliveries.get(tenantId, endpointId, deliveryId)) ?? noDelivery();
+  return (await parts.deliveries.get(tenantId, endpointId, deliveryId, withBody)) ?? noDelivery();
+}
+
+/** Six statuses, two events of each, ten endpoints, and those that were deleted since. */
+const MESSAGE_DELIVERIES_MAX = 500;
+
+/** The deliveries of a message's events, oldest first. */
+export function listMessageDeliveries<S>(
+  { deliveries }: DeliveryParts<S>,
+  tenantId: string,
+  messageId: string,
+): Promise<Delivery[]> {
+  return deliveries.ofMessage(tenantId, messageId, MESSAGE_DELIVERIES_MAX);
 }
 
 /**

@@ -26,6 +26,8 @@ export type NewDelivery = {
   /** W3C traceparent of the event, when it is traced. */
   readonly trace?: string | undefined;
   readonly redacts?: boolean | undefined;
+  /** The message that its event is about. */
+  readonly messageId?: string | undefined;
   /** Leased to this process from the start; undefined when any process may claim it. */
   readonly lease: Lease | undefined;
   readonly dueAtMs: number;
@@ -105,7 +107,14 @@ export type DeliveryFilter = EndpointKey & {
 /** The delivery log. */
 export type DeliveryLog = {
   list(filter: DeliveryFilter): Promise<{ deliveries: Delivery[]; hasMore: boolean }>;
-  get(tenantId: string, endpointId: string, deliveryId: string): Promise<Delivery | undefined>;
+  get(
+    tenantId: string,
+    endpointId: string,
+    deliveryId: string,
+    withBody?: boolean,
+  ): Promise<Delivery | undefined>;
+  /** Those of events of one message, oldest first; at most `limit`. */
+  ofMessage(tenantId: string, messageId: string, limit: number): Promise<Delivery[]>;
 };
 
 /** Stored endpoints. */

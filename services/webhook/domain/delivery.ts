@@ -59,6 +59,8 @@ export type Delivery = {
   readonly createdAtMs: number;
   /** 0 while pending. */
   readonly completedAtMs: number;
+  /** What is sent; absent where it was not read, or is no longer kept. */
+  readonly body?: string;
 };
 
 /** A delivery that this process has leased, with everything an attempt needs. */

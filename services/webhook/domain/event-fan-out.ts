@@ -30,6 +30,8 @@ export type WebhookEvent = {
   readonly trace?: string | undefined;
   /** Whether the message's text is removed from the body when the delivery ends. */
   readonly redacts: boolean;
+  /** The message that it is about, if it is about one. */
+  readonly messageId?: string | undefined;
   /** Id and body are rendered at the first use and kept: most events have no subscriber. */
   eventId(): string;
   body(): string;
@@ -116,6 +118,7 @@ function webhookEvent(
       source: change.kind === "message" ? change.message.source : undefined,
       recordedAtMs,
       redacts: change.kind === "message" && change.redacts === true,
+      messageId: change.kind === "message" ? change.message.id : undefined,
       eventId,
       body() {
         body ??= eventBody({ id: eventId(), tenantId, type, occurredAtMs }, data());

@@ -25,6 +25,8 @@ export type Deliveries = DeliveryLog & {
 };
 
 const RECOVER_BATCH = 1000;
+/** The name of an index in `migrate.ts`. */
+const MESSAGE_INDEX = "message";
 const LOG_PROJECTION = { body: 0 } as const;
 
 /**
@@ -52,14 +54,27 @@ export function createDeliveries(db: Db, retentionMs: number): Deliveries {
       };
     },
 
-    async get(tenantId, endpointId, deliveryId) {
+    async get(tenantId, endpointId, deliveryId, withBody = false) {
       const document = await deliveries
         .findOne(
           { _id: deliveryId, tenant_id: tenantId, endpoint_id: endpointId },
-          { projection: LOG_PROJECTION },
+          withBody ? {} : { projection: LOG_PROJECTION },
         )
         .catch(rethrow);
-      return document === null ? undefined : toDelivery(document);
+      if (document === null) return undefined;
+      const { body } = document;
+      return { ...toDelivery(document), ...(body === undefined ? {} : { body }) };
+    },
+
+    async ofMessage(tenantId, messageId, limit) {
+      const documents = await deliveries
+        .find({ message_id: messageId, tenant_id: tenantId }, { projection: LOG_PROJECTION })
+        .hint(MESSAGE_INDEX)
+        .sort({ _id: 1 })
+        .limit(limit)
+        .toArray()
+        .catch(rethrow);
+      return documents.map(toDelivery);
     },
 
     async insertDue(item, session) {

@@ -49,6 +49,8 @@ export type DeliveryDocument = {
   created_at: Date;
   activated_at: Date;
   trace?: string;
+  /** Absent for other events, and from deliveries of version 0.2.0. */
+  message_id?: string;
   /** The message's text is removed from the body when the delivery ends. */
   redacts?: true;
   completed_at?: Date;

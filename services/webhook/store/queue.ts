@@ -163,6 +163,7 @@ function newDocument(item: NewDelivery, options: QueueOptions, expiresAt: Date):
     next_attempt_at: new Date(item.lease?.untilMs ?? item.dueAtMs),
     ...(item.trace === undefined ? {} : { trace: item.trace }),
     ...(item.redacts === true ? { redacts: true as const } : {}),
+    ...(item.messageId === undefined ? {} : { message_id: item.messageId }),
     ...(item.lease === undefined ? {} : { lease_id: item.lease.id, lease_owner: options.owner }),
     attempts: [],
     attempts_made: 0,

@@ -13,14 +13,23 @@ const SCOPES: readonly (readonly [string, string, string])[] = [
   ["POST", SEND, "messages:send"],
   ["POST", `${SEND}/bulk`, "messages:send"],
   ["POST", `${SEND}/batch`, "messages:send"],
+  ["POST", `${SEND}/preview`, "messages:send"],
   ["POST", "/v1/messages", "messages:send"],
   ["POST", `/v1/messages/msg_${"0".repeat(26)}/cancel`, "messages:send"],
   ["GET", "/v1/messages", "messages:read"],
   ["GET", `/v1/messages/msg_${"0".repeat(26)}`, "messages:read"],
+  ["GET", `/v1/messages/msg_${"0".repeat(26)}/timeline`, "messages:read"],
   ["GET", "/v1/balance", "balance:read"],
   ["GET", "/v1/sender-ids", "sender_ids:read"],
+  ["POST", "/v1/sender-ids", "sender_ids:manage"],
   ["GET", "/v1/webhook-endpoints", "webhooks:manage"],
   ["POST", "/v1/webhook-endpoints", "webhooks:manage"],
+  ["GET", "/v1/api-keys", "keys:manage"],
+  ["GET", "/v1/wallet/entries", "wallet:read"],
+  ["GET", "/v1/usage", "usage:read"],
+  ["GET", "/v1/account", "balance:read"],
+  ["GET", "/v1/audit-entries", "audit:read"],
+  ["POST", "/v1/api-keys", "keys:manage"],
 ];
 
 describe("REST: authentication and rate limits", function () {

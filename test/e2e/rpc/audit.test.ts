@@ -149,6 +149,12 @@ describe("the audit trail", function () {
         before: { is_suspended: false },
         after: { is_suspended: true },
       })),
+      lazy("TenantService/UpdateAccount", async () => ({
+        tenantId: made.tenant,
+        call: () => tenants.updateAccount({ tenantId: made.tenant, redactBodies: true }),
+        before: { redacts_bodies: false },
+        after: { redacts_bodies: true },
+      })),
       lazy("TenantService/CreateApiKey", async () => ({
         tenantId: made.tenant,
         call: async () => {
@@ -157,6 +163,16 @@ describe("the audit trail", function () {
         },
         before: "",
         after: { mode: "test" },
+      })),
+      lazy("TenantService/IssueApiKey", async () => ({
+        tenantId: made.tenant,
+        call: () =>
+          tenants.issueApiKey({
+            ...{ tenantId: made.tenant, makerKeyId: made.key, mode: Mode.TEST },
+            ...{ scopes: ["balance:read"], name: "audited" },
+          }),
+        before: "",
+        after: { mode: "test", name: "audited", scopes: ["balance:read"] },
       })),
       lazy("TenantService/RevokeApiKey", async () => ({
         tenantId: made.tenant,
@@ -174,6 +190,15 @@ describe("the audit trail", function () {
         call: () => senders.createSenderId({ tenantId, name: "Audited" }),
         before: "",
         after: { name: "Audited", status: "pending" },
+      })),
+      lazy("SenderIdService/RequestSenderId", async () => ({
+        tenantId,
+        call: () =>
+          senders.requestSenderId({
+            ...{ tenantId, name: "Requested", useCase: "updates", sample: "Hello" },
+          }),
+        before: "",
+        after: { name: "Requested", status: "pending", use_case: "updates" },
       })),
       lazy("SenderIdService/ReviewSenderId", async () => ({
         tenantId,
@@ -206,6 +231,14 @@ describe("the audit trail", function () {
         "WalletService/AdjustWallet",
         () => wallets.adjustWallet({ ...of(), amount: -10_000n, reason: "a correction" }),
         { before: { balance: "5.0000" }, after: { balance: "4.0000", reason: "a correction" } },
+      ),
+      step(
+        "WalletService/SetLowBalanceThreshold",
+        () => wallets.setLowBalanceThreshold({ ...of(), lowBalanceThreshold: 10_000n }),
+        {
+          before: { low_balance_threshold: "0.0000" },
+          after: { low_balance_threshold: "1.0000" },
+        },
       ),
       step("WalletService/UpdateWallet", () => wallets.updateWallet({ ...of(), frozen: true }), {
         before: { frozen: false },

@@ -86,6 +86,7 @@ describe("batched look-ups", () => {
         audit: createAuditLog(mongo.db, 3_600_000),
         ...{ client, db, outbox: noOutbox },
         encodeEvent: toSenderIdEvent,
+        keyTtlMs: 3_600_000,
       });
       const cacheInvalidation = { changed: () => undefined };
       return createSenderIdService(

@@ -32,6 +32,7 @@ function createSlowDeliveries() {
       list: nothing,
       get: nothing,
       insertDue: nothing,
+      ofMessage: nothing,
       resend: nothing,
       async recover(_endpointId, sinceMs) {
         recoveredSince.push(sinceMs);

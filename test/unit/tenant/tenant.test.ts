@@ -1,10 +1,13 @@
 import { expect } from "chai";
 import { AppError } from "../../../services/shared/core/errors.ts";
+import { SCOPES } from "../../../services/shared/core/scopes.ts";
 import {
   createApiKey,
+  createApiKeyFor,
   hashSecret,
+  hintOf,
+  isGood,
   newSecret,
-  SCOPES,
 } from "../../../services/tenant/domain/api-key.ts";
 import { changeTenant, createTenant } from "../../../services/tenant/domain/tenant.ts";
 
@@ -92,6 +95,42 @@ describe("an API key", () => {
     expect(make([], ["10.0.0.0/8", "2001:db8::/32", "192.0.2.1"]).allowedNetworks).to.have.length(
       3,
     );
+  });
+
+  it("made by another has at least one scope and none that its maker lacks, and the maker's mode", () => {
+    const maker = make(["keys:manage", "balance:read"], []);
+    const issue = (scopes: string[], mode: "live" | "test" = "live") => {
+      const wanted = {
+        id: "key_2",
+        tenantId: "ten_1",
+        mode,
+        scopes,
+        allowedNetworks: [],
+        nowMs: 0,
+      };
+      return createApiKeyFor(maker, wanted, "hint");
+    };
+    expect(issue(["balance:read"]).scopes).to.deep.equal(["balance:read"]);
+    expect(fieldsOf(() => issue([]))).to.deep.equal(["scopes"]);
+    expect(fieldsOf(() => issue(["messages:send", "balance:read"]))).to.deep.equal(["scopes"]);
+    expect(fieldsOf(() => issue(["messages:send"], "test"))).to.deep.equal(["mode", "scopes"]);
+  });
+
+  it("is good until it expires or is revoked, and expires between a minute and ten years from now", () => {
+    const key = make([], []);
+    expect(isGood(key, 1e15)).to.equal(true);
+    expect(isGood({ ...key, revokedAtMs: 5 }, 0)).to.equal(false);
+    expect(isGood({ ...key, expiresAtMs: 5 }, 4)).to.equal(true);
+    expect(isGood({ ...key, expiresAtMs: 5 }, 5)).to.equal(false);
+    const until = (expiresAtMs: number) =>
+      createApiKey({ ...key, scopes: [], expiresAtMs, nowMs: 0 }).expiresAtMs;
+    expect(until(60_000)).to.equal(60_000);
+    expect(fieldsOf(() => until(59_999))).to.deep.equal(["expires_at"]);
+    expect(fieldsOf(() => until(11 * 366 * 86_400_000))).to.deep.equal(["expires_at"]);
+  });
+
+  it("is recognised by the last four characters of its secret", () => {
+    expect(hintOf("sk_live_abcdef")).to.equal("cdef");
   });
 
   it("has a secret of the documented form, and a hash of it", () => {

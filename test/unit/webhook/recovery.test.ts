@@ -18,7 +18,7 @@ describe("recovering failed webhook deliveries", () => {
       clock: { now: () => nowMs++ },
       endpoints: { get: async () => endpoint },
       deliveries: {
-        ...{ list: nothing, get: nothing, insertDue: nothing, resend: nothing },
+        ...{ list: nothing, get: nothing, ofMessage: nothing, insertDue: nothing, resend: nothing },
         async recover(_endpointId: string, _sinceMs: number, _attempts: number, atMs: number) {
           dueAt.push(atMs);
           return answers.shift() ?? 0;

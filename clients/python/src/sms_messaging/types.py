@@ -50,6 +50,66 @@ BatchSend = TypedDict(
 )
 
 
+MessagePreviewRequest = TypedDict(
+    "MessagePreviewRequest",
+    {
+        "body": str,
+        "from": NotRequired[str],
+        "to": NotRequired[str],
+        "traffic_class": NotRequired[Literal["otp", "transactional", "promotional"] | None],
+    },
+)
+
+
+NewApiKeyScopes: TypeAlias = Literal[
+    "messages:send",
+    "messages:read",
+    "balance:read",
+    "sender_ids:read",
+    "webhooks:manage",
+    "campaigns:read",
+    "campaigns:manage",
+    "inbound:read",
+    "suppressions:manage",
+    "sender_ids:manage",
+    "keys:manage",
+    "wallet:read",
+    "usage:read",
+    "account:manage",
+    "audit:read",
+]
+
+
+class NewApiKey(TypedDict):
+    # What it may do: at least one scope, and none that the key that makes it lacks.
+    scopes: list[NewApiKeyScopes]
+    # A note for people.
+    name: NotRequired[str | None]
+    # IPv4 and IPv6 addresses or CIDRs from which it may be used; empty allows every address.
+    allowed_networks: NotRequired[list[str]]
+    # It is not valid from this RFC 3339 instant on; between a minute and ten years from now. Null
+    # means never.
+    expires_at: NotRequired[str | None]
+
+
+class AccountChange(TypedDict):
+    # The event `wallet.low_balance` is sent when `available` falls below it; 0 or more, with at
+    # most four decimals.
+    low_balance_threshold: NotRequired[str]
+    # Whether messages accepted from now on lose their text at the final status, and events have
+    # none.
+    redact_bodies: NotRequired[bool]
+
+
+class NewSenderId(TypedDict):
+    # 3 to 11 letters, digits, spaces, dots and dashes; no space at its beginning or end.
+    name: str
+    # What it is for, and who the recipients are.
+    use_case: str
+    # A text that it will send.
+    sample: str
+
+
 class EmptyBody(TypedDict):
     pass
 
@@ -332,6 +392,45 @@ class SendResult(TypedDict):
     messages: list[SendResultEntry]
 
 
+class MessagePreviewRoom(TypedDict):
+    used: int
+    free: int
+
+
+class MessagePreviewCharacter(TypedDict):
+    character: str
+    code_point: str
+    # Its places in the text, in characters from 0; the first 100.
+    positions: list[int]
+
+
+class MessagePreviewRefusal(TypedDict):
+    field: str | None
+    code: str
+    message: str
+
+
+class MessagePreview(TypedDict):
+    object: Literal["message_preview"]
+    # Known values: `gsm7`, `ucs2`; more may be added.
+    encoding: str
+    characters: int
+    # A send allows 10.
+    segments: int
+    last_segment: MessagePreviewRoom
+    # The characters that make the text UCS-2, in order; the first 100.
+    non_gsm7_characters: list[MessagePreviewCharacter]
+    # The recipient in E.164.
+    to: str | None
+    # The highest price of a segment.
+    unit_price: str | None
+    # The most that the message can cost.
+    amount: str | None
+    currency: str | None
+    # Why a send would be refused.
+    refusal: MessagePreviewRefusal | None
+
+
 class Balance(TypedDict):
     object: Literal["balance"]
     currency: str
@@ -345,6 +444,26 @@ class Balance(TypedDict):
 
 
 class SenderId(TypedDict):
+    id: str
+    object: Literal["sender_id"]
+    name: str
+    # Known values: `pending`, `approved`, `rejected`, `suspended`; more may be added.
+    status: str
+    # Whether messages can be sent from it now.
+    usable: bool
+    rejection_reason: str | None
+    # Operators choose it at the approval. Known values: `otp`, `transactional`, `promotional`; more
+    # may be added.
+    traffic_class: str
+    # Why it was requested; null when it was not requested.
+    use_case: str | None
+    # The sample text of the request.
+    sample: str | None
+    created_at: str
+    updated_at: str
+
+
+class SenderIdOfEvent(TypedDict):
     id: str
     object: Literal["sender_id"]
     name: str
@@ -539,6 +658,166 @@ class SuppressionImport(TypedDict):
     faults: list[RowFault]
 
 
+class ApiKey(TypedDict):
+    id: str
+    object: Literal["api_key"]
+    name: str | None
+    # A test key makes test messages and sees nothing that is live. Known values: `live`, `test`;
+    # more may be added.
+    mode: str
+    scopes: list[str]
+    # Empty allows every address.
+    allowed_networks: list[str]
+    # The last four characters of its secret; null for some old keys.
+    hint: str | None
+    # Known values: `active`, `expired`, `revoked`; more may be added.
+    status: str
+    created_at: str
+    # To about a minute; null while unused.
+    last_used_at: str | None
+    expires_at: str | None
+    revoked_at: str | None
+
+
+class ApiKeyWithSecret(TypedDict):
+    id: str
+    object: Literal["api_key"]
+    name: str | None
+    # A test key makes test messages and sees nothing that is live. Known values: `live`, `test`;
+    # more may be added.
+    mode: str
+    scopes: list[str]
+    # Empty allows every address.
+    allowed_networks: list[str]
+    # The last four characters of its secret; null for some old keys.
+    hint: str | None
+    # Known values: `active`, `expired`, `revoked`; more may be added.
+    status: str
+    created_at: str
+    # To about a minute; null while unused.
+    last_used_at: str | None
+    expires_at: str | None
+    revoked_at: str | None
+    # Shown this once.
+    secret: str
+
+
+class Account(TypedDict):
+    id: str
+    object: Literal["account"]
+    name: str
+    # A suspended account may read, and not send. Known values: `active`, `suspended`; more may be
+    # added.
+    status: str
+    # Sending needs it.
+    email_verified: bool
+    currency: str
+    # Null without a wallet.
+    low_balance_threshold: str | None
+    redact_bodies: bool
+    # The sustained rate limit.
+    requests_per_second: int
+    # What the bucket of the rate limit holds.
+    requests_burst: int
+    bulk_recipients_max: int
+    created_at: str
+    updated_at: str
+
+
+class AuditActor(TypedDict):
+    # Known values: `api_key`, `person`, `operator`; more may be added.
+    type: str
+    # Of a key its id, of a person the name.
+    id: str | None
+    address: str | None
+
+
+class AuditEntry(TypedDict):
+    id: str
+    object: Literal["audit_entry"]
+    # Known values: `account.created`, `account.updated`, `api_key.created`, `api_key.revoked`,
+    # `campaign.cancelled`, `campaign.created`, `campaign.deleted`, `campaign.messages_cancelled`,
+    # `campaign.paused`, `campaign.recipients_added`, `campaign.recipients_removed`,
+    # `campaign.resumed`, `campaign.started`, `campaign.updated`, `inbound_number.created`,
+    # `inbound_number.removed`, `keywords.changed`, `message.cancelled`, `sender_id.registered`,
+    # `sender_id.requested`, `sender_id.reviewed`, `suppression.added`, `suppression.removed`,
+    # `wallet.adjusted`, `wallet.created`, `wallet.funded`, `wallet.updated`,
+    # `webhook_delivery.resent`, `webhook_endpoint.created`, `webhook_endpoint.deleted`,
+    # `webhook_endpoint.recovered`, `webhook_endpoint.secret_rotated`, `webhook_endpoint.tested`,
+    # `webhook_endpoint.updated`, `other`; more may be added.
+    action: str
+    actor: AuditActor
+    # The id of what changed.
+    subject: str | None
+    # The fields that changed; a secret is shown as `hidden`.
+    before: dict[str, Any] | None
+    # The fields that changed; a secret is shown as `hidden`.
+    after: dict[str, Any] | None
+    request_id: str | None
+    created_at: str
+
+
+class WalletEntry(TypedDict):
+    id: str
+    object: Literal["wallet_entry"]
+    # A hold reserves money for messages, and a release gives back what was not charged. Known
+    # values: `top_up`, `charge`, `adjustment`, `hold`, `release`; more may be added.
+    kind: str
+    # What it adds to the balance, or takes from it; of a hold and a release what it takes from, or
+    # adds to, the available amount.
+    amount: str
+    currency: str
+    balance_after: str
+    held_after: str
+    available_after: str
+    # Of a charge and most releases.
+    message_id: str | None
+    # The hold of a send.
+    reservation_id: str | None
+    # Of a top-up or an adjustment.
+    reference: str | None
+    # Why an adjustment was made.
+    memo: str | None
+    created_at: str
+
+
+class UsageTotal(TypedDict):
+    messages: int
+    segments: int
+    # Charged.
+    amount: str
+
+
+class UsageGroup(TypedDict):
+    day: NotRequired[str]
+    status: NotRequired[MessageStatus]
+    # ISO 3166, 001 for a network of no country; null for a recipient that is no number.
+    country: NotRequired[str | None]
+    # The name.
+    sender_id: NotRequired[str]
+    # Null: sent by no key.
+    api_key_id: NotRequired[str | None]
+    campaign_id: NotRequired[str | None]
+    messages: int
+    segments: int
+    # Charged.
+    amount: str
+
+
+class Usage(TypedDict):
+    object: Literal["usage"]
+    # That of the API key. Known values: `live`, `test`; more may be added.
+    mode: str
+    currency: str
+    created_after: str
+    created_before: str
+    time_zone: str
+    # Every change made until then is counted, maybe later ones too.
+    as_of: str
+    total: UsageTotal
+    groups: list[UsageGroup]
+
+
 class WebhookEndpoint(TypedDict):
     id: str
     object: Literal["webhook_endpoint"]
@@ -612,6 +891,60 @@ class WebhookDelivery(TypedDict):
     attempts: list[WebhookAttempt]
 
 
+class WebhookDeliveryWithBody(TypedDict):
+    id: str
+    object: Literal["webhook_delivery"]
+    endpoint_id: str
+    event_id: str
+    # Known values: `message.status_changed`, `message.sent`, `message.delivered`,
+    # `message.undelivered`, `message.expired`, `message.rejected`, `message.failed`,
+    # `message.cancelled`, `campaign.started`, `campaign.paused`, `campaign.resumed`,
+    # `campaign.completed`, `campaign.cancelled`, `campaign.failed`, `inbound_message.received`,
+    # `recipient.opted_out`, `recipient.opted_in`, `sender_id.approved`, `sender_id.rejected`,
+    # `sender_id.suspended`, `sender_id.reinstated`, `wallet.funded`, `wallet.low_balance`,
+    # `webhook.test`; more may be added.
+    event_type: str
+    # Failed after the last failure of its schedule, or of a resend; dropped when its endpoint was
+    # disabled or deleted first. Known values: `pending`, `succeeded`, `failed`, `dropped`; more may
+    # be added.
+    status: str
+    next_attempt_at: str | None
+    created_at: str
+    completed_at: str | None
+    # Oldest first.
+    attempts: list[WebhookAttempt]
+    # What its requests carry; null when it is no longer kept.
+    body: str | None
+
+
+class TimelineEntry(TypedDict):
+    at: str
+    # Known values: `status`, `hold`, `charge`, `release`, `webhook_attempt`, `webhook_due`; more
+    # may be added.
+    type: str
+    status: NotRequired[MessageStatus]
+    # Of a status.
+    error: NotRequired[MessageError | None]
+    # Of a hold, a charge and a release.
+    amount: NotRequired[str]
+    currency: NotRequired[str]
+    endpoint_id: NotRequired[str]
+    delivery_id: NotRequired[str]
+    event_type: NotRequired[str]
+    attempt: NotRequired[int]
+    duration_ms: NotRequired[int]
+    http_status: NotRequired[int | None]
+    # Of an attempt: null when it succeeded, else as in the list of deliveries.
+    failure: NotRequired[str | None]
+
+
+class MessageTimeline(TypedDict):
+    object: Literal["message_timeline"]
+    message_id: str
+    # Oldest first.
+    entries: list[TimelineEntry]
+
+
 class WebhookRecovery(TypedDict):
     object: Literal["webhook_recovery"]
     recovered: int
@@ -683,6 +1016,18 @@ class InsufficientBalanceProblem(TypedDict):
     currency: str
 
 
+class AccountResponse(TypedDict):
+    data: Account
+
+
+class ApiKeyResponse(TypedDict):
+    data: ApiKey
+
+
+class ApiKeyWithSecretResponse(TypedDict):
+    data: ApiKeyWithSecret
+
+
 class BalanceResponse(TypedDict):
     data: Balance
 
@@ -711,6 +1056,14 @@ class MessageResponse(TypedDict):
     data: Message
 
 
+class MessagePreviewResponse(TypedDict):
+    data: MessagePreview
+
+
+class MessageTimelineResponse(TypedDict):
+    data: MessageTimeline
+
+
 class MessageWithHistoryResponse(TypedDict):
     data: MessageWithHistory
 
@@ -719,12 +1072,24 @@ class SendResultResponse(TypedDict):
     data: SendResult
 
 
+class SenderIdResponse(TypedDict):
+    data: SenderId
+
+
 class SuppressionImportResponse(TypedDict):
     data: SuppressionImport
 
 
+class UsageResponse(TypedDict):
+    data: Usage
+
+
 class WebhookDeliveryResponse(TypedDict):
     data: WebhookDelivery
+
+
+class WebhookDeliveryWithBodyResponse(TypedDict):
+    data: WebhookDeliveryWithBody
 
 
 class WebhookEndpointResponse(TypedDict):
@@ -737,6 +1102,18 @@ class WebhookEndpointWithSecretResponse(TypedDict):
 
 class WebhookRecoveryResponse(TypedDict):
     data: WebhookRecovery
+
+
+class ApiKeyPage(TypedDict):
+    data: list[ApiKey]
+    # Give it as `cursor` to read the next page; null on the last.
+    next_cursor: str | None
+
+
+class AuditEntryPage(TypedDict):
+    data: list[AuditEntry]
+    # Give it as `cursor` to read the next page; null on the last.
+    next_cursor: str | None
 
 
 class CampaignPage(TypedDict):
@@ -771,6 +1148,12 @@ class SenderIdPage(TypedDict):
 
 class SuppressionPage(TypedDict):
     data: list[Suppression]
+    # Give it as `cursor` to read the next page; null on the last.
+    next_cursor: str | None
+
+
+class WalletEntryPage(TypedDict):
+    data: list[WalletEntry]
     # Give it as `cursor` to read the next page; null on the last.
     next_cursor: str | None
 
@@ -846,7 +1229,7 @@ class MessageEvent(TypedDict):
 
 
 class SenderIdEventData(TypedDict):
-    object: SenderId
+    object: SenderIdOfEvent
 
 
 class SenderIdEvent(TypedDict):
@@ -1049,13 +1432,67 @@ ListMessagesEntry: TypeAlias = "Message"
 ListMessagesData: TypeAlias = "list[ListMessagesEntry]"
 
 
+class PreviewMessageBody(TypedDict):
+    # The text, as it is so far; it may be empty, or longer than a send allows.
+    body: str
+    # A sender ID of yours that can be used now, without regard to case. Needed for a price.
+    from_: NotRequired[str]
+    # A recipient, in any form that a send accepts. Needed for a price.
+    to: NotRequired[str]
+    # What the message is for: no more privileged than what the sender ID is approved for, which is
+    # the default. An opt-out blocks every class but otp.
+    traffic_class: NotRequired[Literal["otp", "transactional", "promotional"] | None]
+
+
+PreviewMessageData: TypeAlias = "MessagePreview"
+
+
 GetMessageData: TypeAlias = "MessageWithHistory"
+
+
+GetMessageTimelineData: TypeAlias = "MessageTimeline"
 
 
 CancelMessageData: TypeAlias = "Message"
 
 
 GetBalanceData: TypeAlias = "Balance"
+
+
+class ListWalletEntriesQuery(TypedDict):
+    # Any of these kinds; those that change the balance when absent: top_up, charge and adjustment.
+    kind: NotRequired[list[Literal["top_up", "charge", "adjustment", "hold", "release"]]]
+    # At or after this RFC 3339 instant; 31 days before the end when absent.
+    created_after: NotRequired[str]
+    # Before this RFC 3339 instant; now when absent.
+    created_before: NotRequired[str]
+    # The most entries of a page. A page may have fewer: only a null `next_cursor` means the end.
+    limit: NotRequired[int]
+    # The next_cursor of the previous page, with the same filters.
+    cursor: NotRequired[str]
+
+
+ListWalletEntriesEntry: TypeAlias = "WalletEntry"
+
+
+ListWalletEntriesData: TypeAlias = "list[ListWalletEntriesEntry]"
+
+
+class GetUsageQuery(TypedDict):
+    # Any of day, status, country, sender_id, key, campaign, with commas between; without it all
+    # messages are one group.
+    group_by: NotRequired[str]
+    # Created at or after this RFC 3339 instant, a whole quarter hour; 30 days before the end when
+    # absent.
+    created_after: NotRequired[str]
+    # Created before this RFC 3339 instant, a whole quarter hour; the end of the present one when
+    # absent.
+    created_before: NotRequired[str]
+    # The zone of the days, a name of the IANA database; UTC when absent.
+    time_zone: NotRequired[str]
+
+
+GetUsageData: TypeAlias = "Usage"
 
 
 class ListSenderIdsQuery(TypedDict):
@@ -1075,6 +1512,18 @@ ListSenderIdsEntry: TypeAlias = "SenderId"
 
 
 ListSenderIdsData: TypeAlias = "list[ListSenderIdsEntry]"
+
+
+class RequestSenderIdBody(TypedDict):
+    # 3 to 11 letters, digits, spaces, dots and dashes; no space at its beginning or end.
+    name: str
+    # What it is for, and who the recipients are.
+    use_case: str
+    # A text that it will send.
+    sample: str
+
+
+RequestSenderIdData: TypeAlias = "SenderId"
 
 
 ListWebhookEndpointsEntry: TypeAlias = "WebhookEndpoint"
@@ -1141,6 +1590,9 @@ ListWebhookDeliveriesEntry: TypeAlias = "WebhookDelivery"
 
 
 ListWebhookDeliveriesData: TypeAlias = "list[ListWebhookDeliveriesEntry]"
+
+
+GetWebhookDeliveryData: TypeAlias = "WebhookDeliveryWithBody"
 
 
 ResendWebhookDeliveryData: TypeAlias = "WebhookDelivery"
@@ -1332,3 +1784,127 @@ AddSuppressionsData: TypeAlias = "SuppressionImport"
 class RemoveSuppressionQuery(TypedDict):
     # The suppression of this sender ID; without it, that of the whole account.
     sender_id: NotRequired[str]
+
+
+class ListApiKeysQuery(TypedDict):
+    # The most entries of a page. A page may have fewer: only a null `next_cursor` means the end.
+    limit: NotRequired[int]
+    # The next_cursor of the previous page, with the same filters.
+    cursor: NotRequired[str]
+
+
+ListApiKeysEntry: TypeAlias = "ApiKey"
+
+
+ListApiKeysData: TypeAlias = "list[ListApiKeysEntry]"
+
+
+CreateApiKeyBodyScopes: TypeAlias = Literal[
+    "messages:send",
+    "messages:read",
+    "balance:read",
+    "sender_ids:read",
+    "webhooks:manage",
+    "campaigns:read",
+    "campaigns:manage",
+    "inbound:read",
+    "suppressions:manage",
+    "sender_ids:manage",
+    "keys:manage",
+    "wallet:read",
+    "usage:read",
+    "account:manage",
+    "audit:read",
+]
+
+
+class CreateApiKeyBody(TypedDict):
+    # What it may do: at least one scope, and none that the key that makes it lacks.
+    scopes: list[CreateApiKeyBodyScopes]
+    # A note for people.
+    name: NotRequired[str | None]
+    # IPv4 and IPv6 addresses or CIDRs from which it may be used; empty allows every address.
+    allowed_networks: NotRequired[list[str]]
+    # It is not valid from this RFC 3339 instant on; between a minute and ten years from now. Null
+    # means never.
+    expires_at: NotRequired[str | None]
+
+
+CreateApiKeyData: TypeAlias = "ApiKeyWithSecret"
+
+
+GetApiKeyData: TypeAlias = "ApiKey"
+
+
+GetAccountData: TypeAlias = "Account"
+
+
+class UpdateAccountBody(TypedDict):
+    # The event `wallet.low_balance` is sent when `available` falls below it; 0 or more, with at
+    # most four decimals.
+    low_balance_threshold: NotRequired[str]
+    # Whether messages accepted from now on lose their text at the final status, and events have
+    # none.
+    redact_bodies: NotRequired[bool]
+
+
+UpdateAccountData: TypeAlias = "Account"
+
+
+ListAuditEntriesQueryAction: TypeAlias = Literal[
+    "account.created",
+    "account.updated",
+    "api_key.created",
+    "api_key.revoked",
+    "campaign.cancelled",
+    "campaign.created",
+    "campaign.deleted",
+    "campaign.messages_cancelled",
+    "campaign.paused",
+    "campaign.recipients_added",
+    "campaign.recipients_removed",
+    "campaign.resumed",
+    "campaign.started",
+    "campaign.updated",
+    "inbound_number.created",
+    "inbound_number.removed",
+    "keywords.changed",
+    "message.cancelled",
+    "sender_id.registered",
+    "sender_id.requested",
+    "sender_id.reviewed",
+    "suppression.added",
+    "suppression.removed",
+    "wallet.adjusted",
+    "wallet.created",
+    "wallet.funded",
+    "wallet.updated",
+    "webhook_delivery.resent",
+    "webhook_endpoint.created",
+    "webhook_endpoint.deleted",
+    "webhook_endpoint.recovered",
+    "webhook_endpoint.secret_rotated",
+    "webhook_endpoint.tested",
+    "webhook_endpoint.updated",
+]
+
+
+class ListAuditEntriesQuery(TypedDict):
+    # Changes of this kind.
+    action: NotRequired[ListAuditEntriesQueryAction]
+    # Changes by this API key, as `api_key:` and its id.
+    actor: NotRequired[str]
+    # At or after this RFC 3339 instant.
+    created_after: NotRequired[str]
+    # Before this RFC 3339 instant; now when absent.
+    created_before: NotRequired[str]
+    # The most entries of a page. A page may have fewer: only a null `next_cursor` means the end.
+    limit: NotRequired[int]
+    # The next_cursor of the previous page, with the same filters.
+    cursor: NotRequired[str]
+
+
+ListAuditEntriesEntry: TypeAlias = "AuditEntry"
+
+
+ListAuditEntriesData: TypeAlias = "list[ListAuditEntriesEntry]"

@@ -142,6 +142,13 @@ export declare type ListAuditRecordsRequest = Message<"sms.v1.ListAuditRecordsRe
    * @generated from field: string cursor = 7;
    */
   cursor: string;
+
+  /**
+   * The name of the person, exactly; empty means any.
+   *
+   * @generated from field: string actor = 8;
+   */
+  actor: string;
 };
 
 /**

@@ -6,6 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { Mode } from "./common_pb.js";
 import type { ListAuditRecordsRequestSchema, ListAuditRecordsResponseSchema } from "./audit_pb.js";
 
 /**
@@ -63,6 +64,18 @@ export declare type SenderId = Message<"sms.v1.SenderId"> & {
    * @generated from field: sms.v1.TrafficClass traffic_class = 8;
    */
   trafficClass: TrafficClass;
+
+  /**
+   * Why the customer wants it, and a text that it would send; empty for a name that an operator registered.
+   *
+   * @generated from field: string use_case = 9;
+   */
+  useCase: string;
+
+  /**
+   * @generated from field: string sample = 10;
+   */
+  sample: string;
 };
 
 /**
@@ -101,6 +114,79 @@ export declare type CreateSenderIdRequest = Message<"sms.v1.CreateSenderIdReques
  * Use `create(CreateSenderIdRequestSchema)` to create a new message.
  */
 export declare const CreateSenderIdRequestSchema: GenMessage<CreateSenderIdRequest>;
+
+/**
+ * @generated from message sms.v1.RequestSenderIdRequest
+ */
+export declare type RequestSenderIdRequest = Message<"sms.v1.RequestSenderIdRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * 1 to 500 characters.
+   *
+   * @generated from field: string use_case = 3;
+   */
+  useCase: string;
+
+  /**
+   * 1 to 1,600 characters.
+   *
+   * @generated from field: string sample = 4;
+   */
+  sample: string;
+
+  /**
+   * Empty when the caller gave none. Each mode has its own keys.
+   *
+   * @generated from field: string idempotency_key = 5;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: bytes fingerprint = 6;
+   */
+  fingerprint: Uint8Array;
+
+  /**
+   * @generated from field: sms.v1.Mode mode = 7;
+   */
+  mode: Mode;
+};
+
+/**
+ * Describes the message sms.v1.RequestSenderIdRequest.
+ * Use `create(RequestSenderIdRequestSchema)` to create a new message.
+ */
+export declare const RequestSenderIdRequestSchema: GenMessage<RequestSenderIdRequest>;
+
+/**
+ * @generated from message sms.v1.RequestSenderIdResponse
+ */
+export declare type RequestSenderIdResponse = Message<"sms.v1.RequestSenderIdResponse"> & {
+  /**
+   * @generated from field: sms.v1.SenderId sender_id = 1;
+   */
+  senderId?: SenderId | undefined;
+
+  /**
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message sms.v1.RequestSenderIdResponse.
+ * Use `create(RequestSenderIdResponseSchema)` to create a new message.
+ */
+export declare const RequestSenderIdResponseSchema: GenMessage<RequestSenderIdResponse>;
 
 /**
  * @generated from message sms.v1.SenderIdResponse
@@ -407,6 +493,18 @@ export declare const SenderIdService: GenService<{
     methodKind: "unary";
     input: typeof CreateSenderIdRequestSchema;
     output: typeof SenderIdResponseSchema;
+  },
+  /**
+   * For customers: asks for a name, which is pending until an operator reviews it. A rejected name may be asked for
+   * again; it keeps its id. NOT_FOUND without the tenant; ALREADY_EXISTS when it is pending, approved or suspended;
+   * INVALID_ARGUMENT too_many beyond 10 pending names or 200 in all.
+   *
+   * @generated from rpc sms.v1.SenderIdService.RequestSenderId
+   */
+  requestSenderId: {
+    methodKind: "unary";
+    input: typeof RequestSenderIdRequestSchema;
+    output: typeof RequestSenderIdResponseSchema;
   },
   /**
    * One tenant's sender IDs, ordered by name. With `usable` an unknown tenant is NOT_FOUND; else its list is empty.

@@ -150,11 +150,39 @@ export declare type ApiKey = Message<"sms.v1.ApiKey"> & {
   createdAtMs: bigint;
 
   /**
-   * 0 while the key is good.
+   * 0 until it is revoked.
    *
    * @generated from field: int64 revoked_at_ms = 7;
    */
   revokedAtMs: bigint;
+
+  /**
+   * A note for people.
+   *
+   * @generated from field: string name = 8;
+   */
+  name: string;
+
+  /**
+   * The last four characters of the secret; empty for a key made before 0.3.0.
+   *
+   * @generated from field: string hint = 9;
+   */
+  hint: string;
+
+  /**
+   * The key is not good from this instant on; 0 means that it does not expire.
+   *
+   * @generated from field: int64 expires_at_ms = 10;
+   */
+  expiresAtMs: bigint;
+
+  /**
+   * To about a minute; 0 while unused, and for uses before 0.3.0.
+   *
+   * @generated from field: int64 last_used_at_ms = 11;
+   */
+  lastUsedAtMs: bigint;
 };
 
 /**
@@ -419,6 +447,43 @@ export declare type UpdateTenantResponse = Message<"sms.v1.UpdateTenantResponse"
 export declare const UpdateTenantResponseSchema: GenMessage<UpdateTenantResponse>;
 
 /**
+ * @generated from message sms.v1.UpdateAccountRequest
+ */
+export declare type UpdateAccountRequest = Message<"sms.v1.UpdateAccountRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: optional bool redact_bodies = 2;
+   */
+  redactBodies?: boolean | undefined;
+};
+
+/**
+ * Describes the message sms.v1.UpdateAccountRequest.
+ * Use `create(UpdateAccountRequestSchema)` to create a new message.
+ */
+export declare const UpdateAccountRequestSchema: GenMessage<UpdateAccountRequest>;
+
+/**
+ * @generated from message sms.v1.UpdateAccountResponse
+ */
+export declare type UpdateAccountResponse = Message<"sms.v1.UpdateAccountResponse"> & {
+  /**
+   * @generated from field: sms.v1.Tenant tenant = 1;
+   */
+  tenant?: Tenant | undefined;
+};
+
+/**
+ * Describes the message sms.v1.UpdateAccountResponse.
+ * Use `create(UpdateAccountResponseSchema)` to create a new message.
+ */
+export declare const UpdateAccountResponseSchema: GenMessage<UpdateAccountResponse>;
+
+/**
  * @generated from message sms.v1.CreateApiKeyRequest
  */
 export declare type CreateApiKeyRequest = Message<"sms.v1.CreateApiKeyRequest"> & {
@@ -479,6 +544,155 @@ export declare type CreateApiKeyResponse = Message<"sms.v1.CreateApiKeyResponse"
 export declare const CreateApiKeyResponseSchema: GenMessage<CreateApiKeyResponse>;
 
 /**
+ * @generated from message sms.v1.IssueApiKeyRequest
+ */
+export declare type IssueApiKeyRequest = Message<"sms.v1.IssueApiKeyRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * Empty when the maker is no key.
+   *
+   * @generated from field: string maker_key_id = 2;
+   */
+  makerKeyId: string;
+
+  /**
+   * The maker's; INVALID_ARGUMENT for the other one and when not given.
+   *
+   * @generated from field: sms.v1.Mode mode = 3;
+   */
+  mode: Mode;
+
+  /**
+   * At least one; the maker has each of them.
+   *
+   * @generated from field: repeated string scopes = 4;
+   */
+  scopes: string[];
+
+  /**
+   * 100 at most; empty allows every address.
+   *
+   * @generated from field: repeated string allowed_networks = 5;
+   */
+  allowedNetworks: string[];
+
+  /**
+   * At most 100 characters.
+   *
+   * @generated from field: string name = 6;
+   */
+  name: string;
+
+  /**
+   * Between a minute and ten years from now; 0 means never.
+   *
+   * @generated from field: int64 expires_at_ms = 7;
+   */
+  expiresAtMs: bigint;
+
+  /**
+   * Empty when the caller gave none.
+   *
+   * @generated from field: string idempotency_key = 8;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: bytes fingerprint = 9;
+   */
+  fingerprint: Uint8Array;
+
+  /**
+   * The scopes of a maker that is no key, a console session, as its caller confirmed them within the last 5 s.
+   *
+   * @generated from field: repeated string maker_scopes = 10;
+   */
+  makerScopes: string[];
+};
+
+/**
+ * Describes the message sms.v1.IssueApiKeyRequest.
+ * Use `create(IssueApiKeyRequestSchema)` to create a new message.
+ */
+export declare const IssueApiKeyRequestSchema: GenMessage<IssueApiKeyRequest>;
+
+/**
+ * @generated from message sms.v1.IssueApiKeyResponse
+ */
+export declare type IssueApiKeyResponse = Message<"sms.v1.IssueApiKeyResponse"> & {
+  /**
+   * @generated from field: sms.v1.ApiKey key = 1;
+   */
+  key?: ApiKey | undefined;
+
+  /**
+   * The only time it is shown.
+   *
+   * @generated from field: string secret = 2;
+   */
+  secret: string;
+
+  /**
+   * @generated from field: bool replayed = 3;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message sms.v1.IssueApiKeyResponse.
+ * Use `create(IssueApiKeyResponseSchema)` to create a new message.
+ */
+export declare const IssueApiKeyResponseSchema: GenMessage<IssueApiKeyResponse>;
+
+/**
+ * @generated from message sms.v1.GetApiKeyRequest
+ */
+export declare type GetApiKeyRequest = Message<"sms.v1.GetApiKeyRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string key_id = 2;
+   */
+  keyId: string;
+
+  /**
+   * Unspecified finds both modes.
+   *
+   * @generated from field: sms.v1.Mode mode = 3;
+   */
+  mode: Mode;
+};
+
+/**
+ * Describes the message sms.v1.GetApiKeyRequest.
+ * Use `create(GetApiKeyRequestSchema)` to create a new message.
+ */
+export declare const GetApiKeyRequestSchema: GenMessage<GetApiKeyRequest>;
+
+/**
+ * @generated from message sms.v1.GetApiKeyResponse
+ */
+export declare type GetApiKeyResponse = Message<"sms.v1.GetApiKeyResponse"> & {
+  /**
+   * @generated from field: sms.v1.ApiKey key = 1;
+   */
+  key?: ApiKey | undefined;
+};
+
+/**
+ * Describes the message sms.v1.GetApiKeyResponse.
+ * Use `create(GetApiKeyResponseSchema)` to create a new message.
+ */
+export declare const GetApiKeyResponseSchema: GenMessage<GetApiKeyResponse>;
+
+/**
  * @generated from message sms.v1.ListApiKeysRequest
  */
 export declare type ListApiKeysRequest = Message<"sms.v1.ListApiKeysRequest"> & {
@@ -486,6 +700,28 @@ export declare type ListApiKeysRequest = Message<"sms.v1.ListApiKeysRequest"> & 
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
+
+  /**
+   * 0 lists good keys of both modes before revoked ones, each newest first, 10,000 at most. Otherwise the response is
+   * a page of all keys, newest first; more than 100 means 100; INVALID_ARGUMENT when negative.
+   *
+   * @generated from field: int32 limit = 2;
+   */
+  limit: number;
+
+  /**
+   * For a page: unspecified means both modes.
+   *
+   * @generated from field: sms.v1.Mode mode = 3;
+   */
+  mode: Mode;
+
+  /**
+   * For a page: the last id of the page before; empty for the first page.
+   *
+   * @generated from field: string before_id = 4;
+   */
+  beforeId: string;
 };
 
 /**
@@ -499,11 +735,16 @@ export declare const ListApiKeysRequestSchema: GenMessage<ListApiKeysRequest>;
  */
 export declare type ListApiKeysResponse = Message<"sms.v1.ListApiKeysResponse"> & {
   /**
-   * Good keys before revoked ones, each newest first; 10,000 at most.
-   *
    * @generated from field: repeated sms.v1.ApiKey keys = 1;
    */
   keys: ApiKey[];
+
+  /**
+   * Of a page: more follow.
+   *
+   * @generated from field: bool has_more = 2;
+   */
+  hasMore: boolean;
 };
 
 /**
@@ -527,6 +768,13 @@ export declare type RevokeApiKeyRequest = Message<"sms.v1.RevokeApiKeyRequest"> 
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
+
+  /**
+   * Unspecified revokes in both modes.
+   *
+   * @generated from field: sms.v1.Mode mode = 3;
+   */
+  mode: Mode;
 };
 
 /**
@@ -611,7 +859,7 @@ export declare const AuthenticateManyRequestSchema: GenMessage<AuthenticateManyR
  */
 export declare type AuthenticateManyResponse = Message<"sms.v1.AuthenticateManyResponse"> & {
   /**
-   * In the order of the requests; empty for a secret that is unknown or revoked.
+   * In the order of the requests; empty for a secret that is unknown, revoked or expired.
    *
    * @generated from field: repeated sms.v1.AuthenticateResponse answers = 1;
    */
@@ -720,6 +968,17 @@ export declare const TenantService: GenService<{
     output: typeof UpdateTenantResponseSchema;
   },
   /**
+   * For customers: changes the fields of their own account that are present, all or none. ABORTED conflict for a
+   * concurrent change: repeat.
+   *
+   * @generated from rpc sms.v1.TenantService.UpdateAccount
+   */
+  updateAccount: {
+    methodKind: "unary";
+    input: typeof UpdateAccountRequestSchema;
+    output: typeof UpdateAccountResponseSchema;
+  },
+  /**
    * Creates a key and returns its secret, once. A repeat creates another key: revoke the one whose secret was lost.
    * INVALID_ARGUMENT too_many beyond 1,000 good keys.
    *
@@ -731,6 +990,28 @@ export declare const TenantService: GenService<{
     output: typeof CreateApiKeyResponseSchema;
   },
   /**
+   * Creates a key on behalf of another key of the tenant, its maker: of the maker's mode, with none but the maker's
+   * scopes, both as stored now; or on behalf of a console session, with none but its scopes. A repeat under the same key returns the first response, secret included, for 24 hours.
+   * UNAUTHENTICATED when the maker is unknown, revoked or expired. INVALID_ARGUMENT too_many beyond 1,000 good keys.
+   *
+   * @generated from rpc sms.v1.TenantService.IssueApiKey
+   */
+  issueApiKey: {
+    methodKind: "unary";
+    input: typeof IssueApiKeyRequestSchema;
+    output: typeof IssueApiKeyResponseSchema;
+  },
+  /**
+   * NOT_FOUND: unknown, or another tenant's or mode's.
+   *
+   * @generated from rpc sms.v1.TenantService.GetApiKey
+   */
+  getApiKey: {
+    methodKind: "unary";
+    input: typeof GetApiKeyRequestSchema;
+    output: typeof GetApiKeyResponseSchema;
+  },
+  /**
    * @generated from rpc sms.v1.TenantService.ListApiKeys
    */
   listApiKeys: {
@@ -740,7 +1021,7 @@ export declare const TenantService: GenService<{
   },
   /**
    * Revokes a tenant's key for ever, within 5 s. Revoking twice is harmless and answers the first revoked_at_ms.
-   * NOT_FOUND: unknown, or another tenant's.
+   * NOT_FOUND: unknown, or another tenant's or mode's.
    *
    * @generated from rpc sms.v1.TenantService.RevokeApiKey
    */
@@ -750,8 +1031,8 @@ export declare const TenantService: GenService<{
     output: typeof RevokeApiKeyResponseSchema;
   },
   /**
-   * Finds the key and tenant behind a secret's hash, suspended tenants included. UNAUTHENTICATED when unknown or
-   * revoked.
+   * Finds the key and tenant behind a secret's hash, suspended tenants included, and notes the use of the key.
+   * UNAUTHENTICATED when unknown, revoked or expired.
    *
    * @generated from rpc sms.v1.TenantService.Authenticate
    */

@@ -759,6 +759,29 @@ export declare type UpdateWalletRequest = Message<"sms.v1.UpdateWalletRequest"> 
 export declare const UpdateWalletRequestSchema: GenMessage<UpdateWalletRequest>;
 
 /**
+ * @generated from message sms.v1.SetLowBalanceThresholdRequest
+ */
+export declare type SetLowBalanceThresholdRequest = Message<"sms.v1.SetLowBalanceThresholdRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * From 0 to 10^16.
+   *
+   * @generated from field: int64 low_balance_threshold = 2;
+   */
+  lowBalanceThreshold: bigint;
+};
+
+/**
+ * Describes the message sms.v1.SetLowBalanceThresholdRequest.
+ * Use `create(SetLowBalanceThresholdRequestSchema)` to create a new message.
+ */
+export declare const SetLowBalanceThresholdRequestSchema: GenMessage<SetLowBalanceThresholdRequest>;
+
+/**
  * @generated from message sms.v1.ListEntriesRequest
  */
 export declare type ListEntriesRequest = Message<"sms.v1.ListEntriesRequest"> & {
@@ -1264,6 +1287,16 @@ export declare const WalletService: GenService<{
   updateWallet: {
     methodKind: "unary";
     input: typeof UpdateWalletRequestSchema;
+    output: typeof WalletResponseSchema;
+  },
+  /**
+   * For customers: changes the amount below which wallet.low_balance is published. NOT_FOUND without a wallet.
+   *
+   * @generated from rpc sms.v1.WalletService.SetLowBalanceThreshold
+   */
+  setLowBalanceThreshold: {
+    methodKind: "unary";
+    input: typeof SetLowBalanceThresholdRequestSchema;
     output: typeof WalletResponseSchema;
   },
   /**

@@ -201,6 +201,13 @@ export declare type Delivery = Message<"sms.v1.Delivery"> & {
    * @generated from field: int64 completed_at_ms = 10;
    */
   completedAtMs: bigint;
+
+  /**
+   * What is sent; only in GetDelivery with with_body, and empty when it is no longer kept.
+   *
+   * @generated from field: string body = 11;
+   */
+  body: string;
 };
 
 /**
@@ -666,6 +673,11 @@ export declare type GetDeliveryRequest = Message<"sms.v1.GetDeliveryRequest"> & 
    * @generated from field: sms.v1.Mode mode = 4;
    */
   mode: Mode;
+
+  /**
+   * @generated from field: bool with_body = 5;
+   */
+  withBody: boolean;
 };
 
 /**
@@ -673,6 +685,43 @@ export declare type GetDeliveryRequest = Message<"sms.v1.GetDeliveryRequest"> & 
  * Use `create(GetDeliveryRequestSchema)` to create a new message.
  */
 export declare const GetDeliveryRequestSchema: GenMessage<GetDeliveryRequest>;
+
+/**
+ * @generated from message sms.v1.ListMessageDeliveriesRequest
+ */
+export declare type ListMessageDeliveriesRequest = Message<"sms.v1.ListMessageDeliveriesRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string message_id = 2;
+   */
+  messageId: string;
+};
+
+/**
+ * Describes the message sms.v1.ListMessageDeliveriesRequest.
+ * Use `create(ListMessageDeliveriesRequestSchema)` to create a new message.
+ */
+export declare const ListMessageDeliveriesRequestSchema: GenMessage<ListMessageDeliveriesRequest>;
+
+/**
+ * @generated from message sms.v1.ListMessageDeliveriesResponse
+ */
+export declare type ListMessageDeliveriesResponse = Message<"sms.v1.ListMessageDeliveriesResponse"> & {
+  /**
+   * @generated from field: repeated sms.v1.Delivery deliveries = 1;
+   */
+  deliveries: Delivery[];
+};
+
+/**
+ * Describes the message sms.v1.ListMessageDeliveriesResponse.
+ * Use `create(ListMessageDeliveriesResponseSchema)` to create a new message.
+ */
+export declare const ListMessageDeliveriesResponseSchema: GenMessage<ListMessageDeliveriesResponse>;
 
 /**
  * @generated from message sms.v1.GetDeliveryResponse
@@ -1239,6 +1288,17 @@ export declare const WebhookService: GenService<{
     methodKind: "unary";
     input: typeof GetDeliveryRequestSchema;
     output: typeof GetDeliveryResponseSchema;
+  },
+  /**
+   * The deliveries of a message's events to all of the tenant's endpoints, deleted ones too, oldest first; 500 at most,
+   * of the last 30 days, and none that was stored before 0.3.0.
+   *
+   * @generated from rpc sms.v1.WebhookService.ListMessageDeliveries
+   */
+  listMessageDeliveries: {
+    methodKind: "unary";
+    input: typeof ListMessageDeliveriesRequestSchema;
+    output: typeof ListMessageDeliveriesResponseSchema;
   },
   /**
    * One more attempt of one delivery, now; it is PENDING in the answer. A pending one keeps the rest of its

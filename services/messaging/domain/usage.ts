@@ -1,0 +1,118 @@
+/**
+ * Counts of messages by the quarter hour of their creation, mode, country, sender ID, API key and campaign, and in
+ * each by status. A change of a message takes it from the count of one status and adds it to that of another, so
+ * changes may be summed in any order.
+ */
+import { idTimeMs } from "../../shared/core/ids.ts";
+import type { MessageStatus } from "../../shared/core/message-status.ts";
+import type { Message, MessageMode } from "./message.ts";
+
+/** Every time zone's days begin at a quarter hour of UTC. */
+export const USAGE_STEP_MS = 900_000;
+
+/** The country of a number that is none: a code that ISO 3166 leaves to its users. */
+export const NO_COUNTRY = "ZZ";
+
+/** The messages that are counted together; empty texts stand for none. */
+export type UsageKey = {
+  readonly tenantId: string;
+  readonly mode: MessageMode;
+  /** The start of the quarter hour. */
+  readonly atMs: number;
+  readonly country: string;
+  readonly from: string;
+  readonly keyId: string;
+  readonly campaignId: string;
+};
+
+/** What is added to the counts of one status. */
+export type UsageChange = {
+  readonly key: UsageKey;
+  readonly status: MessageStatus;
+  readonly messages: number;
+  readonly segments: number;
+  readonly amount: bigint;
+};
+
+/** What a group may be made of. */
+export const USAGE_DIMENSIONS = [
+  "day",
+  "status",
+  "country",
+  "sender_id",
+  "key",
+  "campaign",
+] as const;
+
+/** One of them. */
+export type UsageDimension = (typeof USAGE_DIMENSIONS)[number];
+
+/** The counts of a group, with the values that it was made of. */
+export type UsageGroup = {
+  readonly values: Readonly<Partial<Record<UsageDimension, string>>>;
+  readonly messages: number;
+  readonly segments: number;
+  readonly amount: bigint;
+};
+
+/** Identifies a key among others. */
+export function usageId(key: UsageKey): string {
+  const { tenantId, mode, atMs, country, from, keyId, campaignId } = key;
+  return [tenantId, mode, atMs.toString(36), country, from, keyId, campaignId].join("|");
+}
+
+/** The counts of new messages. */
+export function countNew(messages: readonly Message[]): UsageChange[] {
+  return sumUsage(messages.flatMap((message) => contribution(message, 1)));
+}
+
+/** What changed messages take from the counts and add to them. */
+export function countChanged(
+  changes: readonly { readonly before: Message; readonly after: Message }[],
+): UsageChange[] {
+  const moved = changes.filter(
+    ({ before, after }) => before.status !== after.status || before.amount !== after.amount,
+  );
+  return sumUsage(
+    moved.flatMap(({ before, after }) => [...contribution(before, -1), ...contribution(after, 1)]),
+  );
+}
+
+/** Adds changes of the same key and status up; those that cancel out are left out. */
+export function sumUsage(changes: readonly UsageChange[]): UsageChange[] {
+  const sums = new Map<string, UsageChange>();
+  for (const change of changes) {
+    const id = `${usageId(change.key)}|${change.status}`;
+    const sum = sums.get(id);
+    sums.set(id, sum === undefined ? change : plus(sum, change));
+  }
+  return [...sums.values()].filter(
+    ({ messages, segments, amount }) => messages !== 0 || segments !== 0 || amount !== 0n,
+  );
+}
+
+function plus(a: UsageChange, b: UsageChange): UsageChange {
+  return {
+    ...a,
+    messages: a.messages + b.messages,
+    segments: a.segments + b.segments,
+    amount: a.amount + b.amount,
+  };
+}
+
+/** A message of version 0.2.0 has no country; it was never counted, so no change of it is. */
+function contribution(message: Message, sign: 1 | -1): UsageChange[] {
+  const { country, tenantId, mode, from, keyId = "", campaignId = "", status } = message;
+  if (country === undefined) return [];
+  const createdMs = idTimeMs(message.id);
+  const atMs = createdMs - (createdMs % USAGE_STEP_MS);
+  return [
+    {
+      key: { tenantId, mode, atMs, country, from, keyId, campaignId },
+      status,
+      messages: sign,
+      segments: sign * message.segments,
+      amount: BigInt(sign) * (message.amount ?? 0n),
+    },
+  ];
+}
