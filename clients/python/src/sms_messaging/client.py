@@ -11,11 +11,15 @@ import urllib3
 
 from .campaigns import Campaigns
 from .resources import (
+    Account,
+    ApiKeys,
     Balance,
     InboundMessages,
     Messages,
     SenderIds,
     Suppressions,
+    Usage,
+    Wallet,
     WebhookEndpoints,
 )
 from .transport import SeenResponse, Transport
@@ -60,6 +64,10 @@ class SmsClient:
         self.messages = Messages(self._transport)
         self.balance = Balance(self._transport)
         self.sender_ids = SenderIds(self._transport)
+        self.wallet = Wallet(self._transport)
+        self.usage = Usage(self._transport)
+        self.account = Account(self._transport)
+        self.api_keys = ApiKeys(self._transport)
         self.webhook_endpoints = WebhookEndpoints(self._transport)
         self.campaigns = Campaigns(self._transport)
         self.inbound_messages = InboundMessages(self._transport)

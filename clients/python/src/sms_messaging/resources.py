@@ -63,6 +63,21 @@ class Messages(_Resource):
         path = {"message_id": message_id}
         return cast(t.GetMessageData, self._data("getMessage", options, path=path))
 
+    def timeline(
+        self, message_id: str, *, options: Options = _DEFAULT
+    ) -> t.GetMessageTimelineData:
+        """What happened to a message: statuses, money, webhook attempts."""
+        path = {"message_id": message_id}
+        answer = self._data("getMessageTimeline", options, path=path)
+        return cast(t.GetMessageTimelineData, answer)
+
+    def preview(
+        self, *, options: Options = _DEFAULT, **body: Unpack[t.PreviewMessageBody]
+    ) -> t.PreviewMessageData:
+        """What a text would be as a message, and cost; nothing is sent."""
+        answer = self._data("previewMessage", options, body=_members(body))
+        return cast(t.PreviewMessageData, answer)
+
     def cancel(self, message_id: str, *, options: Options = _DEFAULT) -> t.CancelMessageData:
         """Cancels a scheduled or waiting message."""
         path = {"message_id": message_id}
@@ -85,6 +100,81 @@ class SenderIds(_Resource):
     ) -> List[t.ListSenderIdsEntry]:
         """By name."""
         return List(self._transport, "listSenderIds", options, query=_members(query))
+
+    def request(
+        self, *, options: Options = _DEFAULT, **body: Unpack[t.RequestSenderIdBody]
+    ) -> t.RequestSenderIdData:
+        """Asks for one; operators review it."""
+        answer = self._data("requestSenderId", options, body=_members(body))
+        return cast(t.RequestSenderIdData, answer)
+
+
+class Wallet(_Resource):
+    """The statement."""
+
+    def entries(
+        self, *, options: Options = _DEFAULT, **query: Unpack[t.ListWalletEntriesQuery]
+    ) -> List[t.ListWalletEntriesEntry]:
+        """Newest first."""
+        return List(self._transport, "listWalletEntries", options, query=_members(query))
+
+
+class Usage(_Resource):
+    """Counts of messages, segments and charges."""
+
+    def get(
+        self, *, options: Options = _DEFAULT, **query: Unpack[t.GetUsageQuery]
+    ) -> t.GetUsageData:
+        """By the groups of `group_by`."""
+        answer = self._data("getUsage", options, query=_members(query))
+        return cast(t.GetUsageData, answer)
+
+
+class Account(_Resource):
+    """The account and its audit trail."""
+
+    def get(self, *, options: Options = _DEFAULT) -> t.GetAccountData:
+        """Its state, limits and settings."""
+        return cast(t.GetAccountData, self._data("getAccount", options))
+
+    def update(
+        self, *, options: Options = _DEFAULT, **body: Unpack[t.UpdateAccountBody]
+    ) -> t.UpdateAccountData:
+        """Absent members keep their value."""
+        answer = self._data("updateAccount", options, body=_members(body))
+        return cast(t.UpdateAccountData, answer)
+
+    def audit_entries(
+        self, *, options: Options = _DEFAULT, **query: Unpack[t.ListAuditEntriesQuery]
+    ) -> List[t.ListAuditEntriesEntry]:
+        """Who changed what, newest first."""
+        return List(self._transport, "listAuditEntries", options, query=_members(query))
+
+
+class ApiKeys(_Resource):
+    """The keys of the account, of the key's own mode."""
+
+    def list(
+        self, *, options: Options = _DEFAULT, **query: Unpack[t.ListApiKeysQuery]
+    ) -> List[t.ListApiKeysEntry]:
+        """Newest first."""
+        return List(self._transport, "listApiKeys", options, query=_members(query))
+
+    def create(
+        self, *, options: Options = _DEFAULT, **body: Unpack[t.CreateApiKeyBody]
+    ) -> t.CreateApiKeyData:
+        """Creates a key; the response shows its `secret` this once."""
+        answer = self._data("createApiKey", options, body=_members(body))
+        return cast(t.CreateApiKeyData, answer)
+
+    def get(self, api_key_id: str, *, options: Options = _DEFAULT) -> t.GetApiKeyData:
+        """One key."""
+        path = {"api_key_id": api_key_id}
+        return cast(t.GetApiKeyData, self._data("getApiKey", options, path=path))
+
+    def revoke(self, api_key_id: str, *, options: Options = _DEFAULT) -> None:
+        """Revokes a key for ever."""
+        self._transport.call("revokeApiKey", options, path={"api_key_id": api_key_id})
 
 
 class WebhookEndpoints(_Resource):
@@ -148,6 +238,14 @@ class WebhookEndpoints(_Resource):
         path = {"endpoint_id": endpoint_id}
         members = _members(query)
         return List(self._transport, "listWebhookDeliveries", options, path=path, query=members)
+
+    def get_delivery(
+        self, endpoint_id: str, delivery_id: str, *, options: Options = _DEFAULT
+    ) -> t.GetWebhookDeliveryData:
+        """One delivery with the body of its requests."""
+        path = {"endpoint_id": endpoint_id, "delivery_id": delivery_id}
+        answer = self._data("getWebhookDelivery", options, path=path)
+        return cast(t.GetWebhookDeliveryData, answer)
 
     def resend_delivery(
         self, endpoint_id: str, delivery_id: str, *, options: Options = _DEFAULT

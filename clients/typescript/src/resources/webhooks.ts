@@ -33,6 +33,9 @@ export function webhookMethods(call: Caller) {
       options: CallOptions = {},
     ): List<EntryOf<"listWebhookDeliveries">> =>
       createList(call, "listWebhookDeliveries", { ...one(id), query }, options),
+    /** One delivery with the body of its requests. */
+    getDelivery: (id: string, delivery_id: string, options: CallOptions = {}) =>
+      fetchData(call, "getWebhookDelivery", { path: { endpoint_id: id, delivery_id } }, options),
     /** Sends one delivery again. */
     resendDelivery: (id: string, delivery_id: string, options: CallOptions = {}) =>
       fetchData(call, "resendWebhookDelivery", { path: { endpoint_id: id, delivery_id } }, options),
