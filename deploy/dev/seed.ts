@@ -137,6 +137,8 @@ async function seedRoute(
     bindMode: "transceiver",
     binds: 1,
     window: 100,
+    // The answer of the simulator to test number 9916.
+    submitErrorCodes: { "0x420": "dnd_blocked" },
   };
   const { connectors } = await routing.listConnectors({});
   const connector = connectors.find(({ id }) => id === CONNECTOR_ID);

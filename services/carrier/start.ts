@@ -6,10 +6,11 @@ import { pause } from "../shared/flow/backoff.ts";
 import type { Lifecycle } from "../shared/io/lifecycle.ts";
 import type { Nats } from "../shared/io/nats.ts";
 import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
+import { startCallbackListener } from "./adapters/callback-listener.ts";
 import { createConsentClient } from "./adapters/consent-client.ts";
+import { inboundUrlsPage } from "./adapters/inbound-urls-page.ts";
 import { createMessagingClient } from "./adapters/messaging-client.ts";
 import { subscribeToNotifications } from "./adapters/queue-notifications.ts";
-import { startReceiptListener } from "./adapters/receipt-listener.ts";
 import { createRoutingClient } from "./adapters/routing-client.ts";
 import { submitSpans } from "./adapters/submit-span.ts";
 import { unmatchedReceiptsPage } from "./adapters/unmatched-receipts-page.ts";
@@ -23,8 +24,9 @@ import { createPartlyWrittenByConnector } from "./app/partly-written.ts";
 import type { ConnectorConfig } from "./app/ports.ts";
 import { createReceiptMatcher } from "./app/receipt-matcher.ts";
 import { createRecentSubmissions } from "./app/recent-submissions.ts";
-import { createSupervisor } from "./app/supervisor.ts";
+import { createSupervisor, type Supervisor } from "./app/supervisor.ts";
 import { type CarrierConfig, readCarrierConfig } from "./config.ts";
+import type { InboundPart } from "./domain/inbound-part.ts";
 import { createCarrierMetrics } from "./metrics.ts";
 import { createBindLeases } from "./store/bind-leases.ts";
 import { createDeliveryStore } from "./store/delivery-counts.ts";
@@ -58,6 +60,10 @@ export const start: StartService = async (context) => {
   const consent = createConsentClient(context.client(ConsentService));
   const inbound = createInboundRecorder(consent, log);
   lifecycle.onClose("inbound messages", () => inbound.close());
+  const takeInbound = async (connectorId: string, part: InboundPart) => {
+    await inbound.take({ ...part, connectorId, receivedAtMs: clock.now() });
+    metrics.mobileOriginated.inc({ connector: connectorId });
+  };
   const partlyWritten = createPartlyWrittenByConnector();
 
   const supervisor = createSupervisor({
@@ -69,10 +75,7 @@ export const start: StartService = async (context) => {
         ...{ hasSingleReceipt: connector.hasSingleReceipt, createLink: connector.createLink },
         proofWaitMs: config.SUBMISSION_UNKNOWN_WAIT_MS * PROOF_WAIT_SHARE,
         onReceipt: receipts.take,
-        async onInbound(part) {
-          await inbound.take({ ...part, connectorId: connector.id, receivedAtMs: clock.now() });
-          metrics.mobileOriginated.inc({ connector: connector.id });
-        },
+        onInbound: (part) => takeInbound(connector.id, part),
       }),
     createRateLimiter({ id, ratePerSecond }) {
       if (ratePerSecond === 0) return undefined;
@@ -106,20 +109,19 @@ export const start: StartService = async (context) => {
   lifecycle.onClose("outcomes", async () => void (await outcomes.drain(config.CARRIER_DRAIN_MS)));
   const metrics = createCarrierMetrics(registry, () => supervisor.runners, outcomes);
 
-  const listener = await startReceiptListener({
-    host: config.CARRIER_RECEIPT_HOST,
-    port: config.CARRIER_RECEIPT_PORT,
-    clock,
-    findSettings: (connectorId) => httpReceiptsOf(supervisor.settingsOf(connectorId)),
-    onReceipt: receipts.take,
+  const listener = await startCallbackListener({
+    ...{ host: config.CARRIER_RECEIPT_HOST, port: config.CARRIER_RECEIPT_PORT, clock },
+    findSettings: (connectorId) => httpCallbacksOf(supervisor.settingsOf(connectorId)),
+    ...{ onReceipt: receipts.take, onInbound: takeInbound },
   });
-  lifecycle.onClose("receipt listener", () => listener.close());
+  lifecycle.onClose("callback listener", () => listener.close());
   const receiptBase =
     config.CARRIER_RECEIPT_URL || `http://${config.CARRIER_RECEIPT_HOST}:${listener.port}`;
   const routing = createRoutingClient(context.client(RoutingService), {
     ...{ store, clock, log, receiptBase },
   });
   context.onOps(unmatchedReceiptsPage(store));
+  context.onOps(inboundUrlsPage(receiptBase, () => httpConnectorsOf(supervisor)));
   const onHealth = metrics.setDeliveries;
   const reports = startDeliveryReports({ ...deliveries, routing, onHealth, clock, log });
   lifecycle.onClose("delivery reports", () => reports.close());
@@ -167,8 +169,18 @@ function createDeliveries(db: Db) {
   return { store, counter: createDeliveryCounter(store) };
 }
 
-function httpReceiptsOf(connector: ConnectorConfig | "not_read" | undefined) {
-  return connector === "not_read" ? connector : connector?.httpReceipts;
+function httpCallbacksOf(connector: ConnectorConfig | "not_read" | undefined) {
+  return connector === "not_read" ? connector : connector?.httpCallbacks;
+}
+
+/** The running HTTP connectors, with the secrets of their callbacks. */
+function httpConnectorsOf(supervisor: Supervisor) {
+  return [...supervisor.runners.keys()].flatMap((id) => {
+    const settings = httpCallbacksOf(supervisor.settingsOf(id));
+    return settings === undefined || settings === "not_read"
+      ? []
+      : [{ id, secret: settings.receiptSecret }];
+  });
 }
 
 /** The services of a process can be called only when all of them have started. */

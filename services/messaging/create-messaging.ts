@@ -13,6 +13,7 @@ import { createSendService } from "./app/accept.ts";
 import { createCancels } from "./app/cancel.ts";
 import { createCarrierReports } from "./app/carrier-reports.ts";
 import { createClaimer } from "./app/claim.ts";
+import { createClaimChecks } from "./app/claim-checks.ts";
 import { createIdempotency } from "./app/idempotency.ts";
 import type { InflightSends } from "./app/inflight-sends.ts";
 import { createQueueNotifications } from "./app/notify.ts";
@@ -100,15 +101,13 @@ export function createMessaging(parts: MessagingParts): OpenMessaging {
     audit,
     usage: createUsage(usage, clock),
     limits,
-    claimer: createClaimer({ store: queue, pending, clock }),
+    claimer: createClaimer({
+      ...{ store: queue, pending, clock },
+      checks: createClaimChecks({ services, changes, availability }),
+      notify: notifications.notify,
+    }),
     carriers: createCarrierReports({
-      changes,
-      queue,
-      clock,
-      log,
-      timeouts,
-      leaseMs,
-      availabilityOf,
+      ...{ changes, queue, clock, log, timeouts, leaseMs, availabilityOf },
     }),
     cancels: createCancels({ changes, store, idempotency, clock, idempotencyMs, encoder }),
     queries: createQueries({ store, lists, openSnapshot, queue, sends, outbox, inflight, clock }),

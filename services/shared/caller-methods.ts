@@ -103,9 +103,10 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
       ...["ListInboundMessages", "GetInboundMessage", "ListSuppressions", "AddSuppressions"],
       ...["RemoveSuppression", "CreateInboundNumber", "ListInboundNumbers"],
       ...["RemoveInboundNumber", "SetKeywords", "GetKeywords", "ListAuditRecords"],
+      "CheckInbound",
     ],
-    // A page of the ops port.
-    "sms.v1.Carrier": ["ListUnmatchedReceipts"],
+    // Pages of the ops port.
+    "sms.v1.Carrier": ["ListUnmatchedReceipts", "ListInboundUrls"],
   },
   [SMOKE_TEST]: {
     "sms.v1.TenantService": ["CreateTenant", "GetTenant", "CreateApiKey", "RevokeApiKey"],

@@ -2,10 +2,11 @@ import type { TlsOptions } from "node:tls";
 import { startSmppServer } from "../shared/smpp/server.ts";
 import { startControl } from "./adapters/control.ts";
 import { Binds } from "./app/binds.ts";
+import { createCallbacks } from "./app/callbacks.ts";
 import { Counters } from "./app/counters.ts";
 import { Deliveries } from "./app/deliveries.ts";
 import { MessageStore } from "./app/message-store.ts";
-import { type HandsetMessage, handsetDeliveries } from "./app/mobile-originated.ts";
+import { createHandsets } from "./app/mobile-originated.ts";
 import { answerOther } from "./app/non-submit-requests.ts";
 import { Peers } from "./app/sessions.ts";
 import { Submits } from "./app/submits.ts";
@@ -91,25 +92,26 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       log?.info({ reason }, "link ended");
     },
   });
-  let reference = 0;
+  const callbacks = createCallbacks({
+    resendMs: () => behaviour.current.receipts.resend_ms,
+    counts: () => counters.receipts,
+  });
   const control = await startControl(host, options.controlPort, {
     counters: () => counters.snapshot(),
     reset: () => counters.reset(),
     behaviour: () => behaviour.current,
     applyBehaviour: (change) => behaviour.apply(change),
-    injectMessage(message: HandsetMessage) {
-      const targets = message.systemId === undefined ? peers.receivers() : [message.systemId];
-      reference = (reference + 1) & 0xff;
-      const parts = targets.flatMap((target) => handsetDeliveries(message, target, reference));
-      for (const part of parts) deliveries.add(part, 0);
-      return parts.length;
-    },
+    injectMessage: createHandsets({
+      ...{ deliveries, callbacks },
+      receivers: () => peers.receivers(),
+    }),
   });
   return {
     port: server.port,
     controlPort: control.port,
     async close() {
       deliveries.close();
+      callbacks.close();
       await Promise.all([control.close(), server.close()]);
     },
   };

@@ -19,6 +19,7 @@ const ALL = [
   "carrier",
   "webhook",
   "campaign",
+  "consent",
 ];
 const NAMES = process.env.S === undefined || process.env.S === "" ? ALL : process.env.S.split(",");
 const COUNT = Number(process.env.COUNT ?? 2000);

@@ -6,7 +6,7 @@ export function connectorConfig(fields: Partial<ConnectorConfig> = {}): Connecto
   return {
     ...{ id: "smsc", version: 1n, createdAtMs: 1n, isActive: true, ratePerSecond: 0, binds: 1 },
     ...{ answerTimeoutMs: 10_000, hasSingleReceipt: false, secretsUnreadable: false },
-    ...{ linkFingerprint: "smpp", httpReceipts: undefined },
+    ...{ linkFingerprint: "smpp", httpCallbacks: undefined },
     createLink() {
       throw new Error("this connector has no link");
     },

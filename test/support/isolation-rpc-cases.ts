@@ -163,6 +163,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   })),
   "ConsentService/SetKeywords": internal(OPERATORS),
   "ConsentService/GetKeywords": list(undefined, onlyTenant),
+  "ConsentService/CheckInbound": list(undefined, onlyTenant),
   "ConsentService/ListAuditRecords": list(undefined, onlyTenant),
 
   "WalletService/CreateWallet": internal(MAKES),

@@ -121,6 +121,7 @@ function fresh(overrides: Partial<Message>): Message {
   return {
     id: newId("message", START_MS),
     trafficClass: "transactional",
+    isConsentReply: false,
     tenantId: "ten_01ARZ3NDEKTSV4RRFFQ69G5FAV",
     mode: "live",
     source: "api",

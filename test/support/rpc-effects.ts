@@ -58,6 +58,7 @@ export const READING = [
   "CampaignService/FindRecipients",
   "CampaignService/ListDeadLetters",
   "CampaignService/ListAuditRecords",
+  "ConsentService/CheckInbound",
   "ConsentService/ListAuditRecords",
   "MessagingService/EstimateSend",
   "WebhookService/GetEndpoint",

@@ -44,6 +44,10 @@ async function* checkCampaigns() {
   yield { done: true };
 }
 
+async function* checkInbound() {
+  yield { done: true };
+}
+
 /** Clients of such services. */
 export function clientsOf(fakes: Fakes): Clients {
   const {
@@ -53,7 +57,7 @@ export function clientsOf(fakes: Fakes): Clients {
     messaging,
     webhooks,
     campaigns,
-    consent = {},
+    consent,
   } = fakes;
   const transport = createRouterTransport((router) => {
     router.service(TenantService, tenants);
@@ -63,7 +67,7 @@ export function clientsOf(fakes: Fakes): Clients {
     router.service(MessagingService, { listMessages: () => ({}), ...messaging });
     router.service(WebhookService, webhooks ?? {});
     router.service(CampaignService, { checkCampaigns, ...campaigns });
-    router.service(ConsentService, consent);
+    router.service(ConsentService, { checkInbound, listSuppressions: () => ({}), ...consent });
   });
   return {
     tenants: createClient(TenantService, transport),

@@ -52,6 +52,7 @@ export const MESSAGE_CODES: Readonly<Record<string, Readonly<Record<string, stri
     carrier_unavailable:
       "Since it last failed over, carriers answered eight times that their system had failed, " +
       "and no other was left.",
+    dnd_blocked: "The recipient is on a do-not-disturb list; no other carrier is tried.",
     submission_unknown: "A carrier never told whether it took the message; it is not sent again.",
     sender_id_not_approved: "The sender ID could not be used any more when the message was due.",
     tenant_suspended: "The account was suspended when the message was due.",
@@ -67,6 +68,7 @@ export const MESSAGE_CODES: Readonly<Record<string, Readonly<Record<string, stri
     network_error: "The network could not deliver it.",
     validity_expired: "The carrier's own time for it ran out.",
     spam_blocked: "A filter blocked it.",
+    dnd_blocked: "The recipient is on a do-not-disturb list.",
     carrier_rejected: "The carrier refused it, or a later part of it, after it had been sent.",
     unknown: "The carrier gave no reason.",
   },

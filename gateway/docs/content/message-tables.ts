@@ -49,6 +49,7 @@ const TEST_NUMBERS: Readonly<Record<string, string>> = {
   "9913": "a full queue for five seconds, then delivered",
   "9914": "delivered, with the same receipt three times",
   "9915": "delivered, with the id in another form in its receipt",
+  "9916": "`failed`, `dnd_blocked`: the recipient is on a do-not-disturb list",
 };
 
 /** Every status with its meaning, the statuses that may follow, and its money. */

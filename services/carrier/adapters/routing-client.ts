@@ -74,7 +74,7 @@ function toConfig(connector: Connector, linkDeps: LinkDeps): ConnectorConfig {
     answerTimeoutMs: answerTimeoutMs(connector),
     hasSingleReceipt: connector.smpp?.singleReceipt ?? false,
     linkFingerprint: fingerprintOf(connector),
-    httpReceipts: connector.http,
+    httpCallbacks: connector.http,
     createLink: (events) => createLink(connector, events, linkDeps, parameters),
   };
 }

@@ -1,6 +1,7 @@
 /** The ports of the use cases, except the link (`link.ts`). `store/` and `adapters/` implement them. */
 import type { BindFigures } from "../domain/bind-stats.ts";
 import type { CountrySums, DeliveryHealth } from "../domain/delivery-health.ts";
+import type { HttpInboundSettings } from "../domain/http-inbound.ts";
 import type { JournalEntry, PartRef } from "../domain/journal-lines.ts";
 import type {
   ClaimedMessage,
@@ -64,8 +65,8 @@ export type ConnectorConfig = {
   readonly secretsUnreadable: boolean;
   /** Differs when a setting of the links differs; state and rate are not part of it. */
   readonly linkFingerprint: string;
-  /** Settings of HTTP receipts; undefined for other types of connector. */
-  readonly httpReceipts: HttpReceiptSettings | undefined;
+  /** Settings of HTTP callbacks; undefined for other types of connector. */
+  readonly httpCallbacks: (HttpReceiptSettings & HttpInboundSettings) | undefined;
   /** Creates a link that is not started yet. Throws when the settings of its type are missing. */
   createLink(events: LinkEvents): Link;
 };

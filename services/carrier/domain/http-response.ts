@@ -1,5 +1,6 @@
 import { readPointerText } from "./http-template.ts";
 import type { PartOutcome } from "./message.ts";
+import { refusedWith } from "./submit-error-codes.ts";
 import { type ThrottleScopes, throttled } from "./throttling.ts";
 
 /** An answer of the carrier. */
@@ -8,6 +9,17 @@ export type HttpAnswer = {
   readonly body: string;
   /** The header `retry-after`, when there is one. */
   readonly retryAfter?: string | undefined;
+};
+
+/** The settings of a connector by which answers are read. */
+export type HttpAnswerRules = {
+  /** JSON pointer to the carrier's message id. */
+  readonly idPointer: string;
+  readonly scopes: ThrottleScopes;
+  /** JSON pointer to an error code; empty for none. */
+  readonly errorPointer: string;
+  /** HTTP statuses and texts at `errorPointer`, to our error codes. */
+  readonly submitErrorCodes: Readonly<Record<string, string>>;
 };
 
 /** A longer wait could keep a message that other routes could carry. */
@@ -19,17 +31,25 @@ const TEMPORARY: ReadonlySet<number> = new Set([401, 402, 403, 407, 408]);
 /**
  * Maps an HTTP status (RFC 9110 section 15) to the outcome of a message.
  *
+ * - A code or 4xx that the connector's `submit_error_codes` name: refused permanently, with that code.
  * - 2xx with the carrier's id: accepted. 2xx without it: in doubt.
  * - 429, 503 and the connector's own statuses: throttled. 401, 402, 403, 407, 408: temporary. Other 4xx: refused
  *   permanently.
  * - Other 5xx: in doubt, because the carrier may have accepted the message before the error.
  */
 export function readHttpResponse(
-  { status, body, retryAfter }: HttpAnswer,
-  idPointer: string,
-  scopes: ThrottleScopes,
+  answer: HttpAnswer,
+  { idPointer, scopes, errorPointer, submitErrorCodes }: HttpAnswerRules,
   nowMs: number,
 ): PartOutcome {
+  const { status, body, retryAfter } = answer;
+  const named = [readError(body, errorPointer), status >= 400 && status < 500 ? `${status}` : ""];
+  for (const theirs of named) {
+    const errorCode = Object.hasOwn(submitErrorCodes, theirs)
+      ? submitErrorCodes[theirs]
+      : undefined;
+    if (errorCode !== undefined) return refusedWith(`http_${theirs}`, errorCode);
+  }
   if (status >= 200 && status < 300) {
     const carrierMessageId = readId(body, idPointer);
     if (carrierMessageId !== "") return { kind: "accepted", carrierMessageId };
@@ -50,6 +70,15 @@ export function readRetryAfter(header: string | undefined, nowMs: number): numbe
   const isDate = header !== undefined && /^[A-Z][a-z]+, /.test(header);
   const waitMs = isDate ? Date.parse(header) - nowMs : Number(header ?? 0) * 1000;
   return Math.min(RETRY_AFTER_MAX_MS, Math.max(0, waitMs || 0));
+}
+
+function readError(body: string, pointer: string): string {
+  if (pointer === "") return "";
+  try {
+    return readPointerText(JSON.parse(body), pointer).slice(0, 64);
+  } catch {
+    return "";
+  }
 }
 
 function readId(body: string, idPointer: string): string {

@@ -9,4 +9,6 @@ export type InboundPart = {
   readonly total: number;
   /** From 1. */
   readonly sequence: number;
+  /** The carrier's own id of the message; empty over SMPP, which has none. */
+  readonly carrierMessageId: string;
 };

@@ -25,6 +25,8 @@ export type PartOutcome =
       /** The carrier's own code, for operators. */
       readonly code: string;
       readonly disposition: Disposition;
+      /** For `permanent`: our code of the message where the connector has one for this refusal. */
+      readonly errorCode?: string;
       /** For `throttled`: what the status is about at first sight; `bind` when absent. */
       readonly scope?: ThrottleScope;
       /** For `throttled`: the cause as the other answers show it; `bind` when absent. */

@@ -53,7 +53,7 @@ export function decideNextStep(
   const refusal = parts.find((part) => isFinalRefusal(message, part));
   if (refusal !== undefined && refusal.kind === "refused") {
     return done(message, accepted > 0 ? "partly_refused" : "refused", refusal.code, nowMs, {
-      errorCode: refusal.disposition === "permanent" ? "carrier_rejected" : "carrier_unavailable",
+      errorCode: errorCodeOf(refusal),
     });
   }
   if (accepted > 0) return { kind: "again", parts: missing };
@@ -114,6 +114,11 @@ function isFinalRefusal(message: ClaimedMessage, part: PartOutcome | undefined):
   if (isPermanentRefusal(part)) return true;
   if (part?.kind !== "refused") return false;
   return part.disposition === "temporary" && message.attempt + 1 >= TEMPORARY_MAX;
+}
+
+function errorCodeOf({ disposition, errorCode }: Extract<PartOutcome, { kind: "refused" }>) {
+  if (errorCode !== undefined) return errorCode;
+  return disposition === "permanent" ? "carrier_rejected" : "carrier_unavailable";
 }
 
 function done(

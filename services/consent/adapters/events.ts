@@ -2,6 +2,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { EventSchema } from "../../../proto/gen/sms/v1/events_pb.js";
 import { newId } from "../../shared/core/ids.ts";
+import { createBatcher } from "../../shared/flow/batcher.ts";
 import type { Nats } from "../../shared/io/nats.ts";
 import type { Outbox } from "../../shared/io/outbox.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
@@ -48,9 +49,22 @@ function described(change: ConsentEvent) {
   } as const;
 }
 
+/** Each hint has every messaging process read a whole table, so a burst of opt-outs shares its hints. */
+const HINT_INTERVAL_MS = 200;
+
 /** After a lost hint snapshots are out of date for at most five seconds. */
 export function createConsentInvalidation(nats: Nats): ConsentInvalidation {
-  return {
-    changed: (tenantId) => nats.connection.publish(`invalidate.consent.${tenantId}`),
-  };
+  const hints = createBatcher<string, void>({
+    name: "consent hints",
+    batchMax: 1000,
+    queueMax: 100_000,
+    minIntervalMs: HINT_INTERVAL_MS,
+    async flush(tenantIds) {
+      for (const tenantId of new Set(tenantIds)) {
+        nats.connection.publish(`invalidate.consent.${tenantId}`);
+      }
+      return tenantIds.map(() => undefined);
+    },
+  });
+  return { changed: (tenantId) => void hints.add(tenantId).catch(() => undefined) };
 }

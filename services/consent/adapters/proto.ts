@@ -37,6 +37,7 @@ export function readPart(part: PartProto): InboundPart {
     total: part.total,
     sequence: part.sequence,
     receivedAtMs: Number(part.receivedAtMs),
+    carrierMessageId: part.carrierMessageId,
   };
 }
 

@@ -12,6 +12,7 @@ import {
 } from "../../shared/core/limits.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { auditHandler } from "../../shared/rpc/audit-handler.ts";
+import { checkInbound } from "../app/check.ts";
 import type { InboundStore } from "../app/ports.ts";
 import type { Receive } from "../app/receive.ts";
 import type { ConsentSettings } from "../app/settings.ts";
@@ -29,7 +30,7 @@ import { readSuppressionsCsv } from "./suppressions-csv.ts";
 /** The use cases behind the interface. */
 export type UseCases = {
   readonly receive: Receive;
-  readonly inbound: Pick<InboundStore, "list" | "find">;
+  readonly inbound: Pick<InboundStore, "list" | "find" | "count" | "hasRepeatKey" | "findDoubled">;
   readonly suppressions: Suppressions;
   readonly settings: ConsentSettings;
   readonly audit: AuditLog;
@@ -55,12 +56,12 @@ function inboundMethods({
   inbound,
 }: UseCases): Pick<
   Methods,
-  "recordInbound" | "confirmInbound" | "listInboundMessages" | "getInboundMessage"
+  "recordInbound" | "confirmInbound" | "listInboundMessages" | "getInboundMessage" | "checkInbound"
 > {
   return {
     async recordInbound({ parts }) {
       checkItems("parts", parts.length, 0, PARTS_MAX);
-      return { tickets: await Promise.all(parts.map((part) => receive.record(readPart(part)))) };
+      return { tickets: await receive.record(parts.map(readPart)) };
     },
     async confirmInbound({ tickets }) {
       checkItems("tickets", tickets.length, 0, ITEMS_MAX);
@@ -93,6 +94,13 @@ function inboundMethods({
         : undefined;
       if (message === undefined) throw new AppError("not_found", "There is no such message.");
       return { message: messageToProto(message) };
+    },
+    async *checkInbound({ tenantId: asked }) {
+      const tenantId = asked || undefined;
+      for await (const breach of checkInbound(inbound, tenantId)) {
+        yield { breaches: [{ ...breach, ids: [...breach.ids] }] };
+      }
+      yield { messages: BigInt(await inbound.count(tenantId)), done: true };
     },
   };
 }

@@ -49,19 +49,29 @@ export type InboundFilter = {
   readonly beforeId: string;
 };
 
+/** A part with the key of its group. */
+export type KeyedPart = { readonly key: string; readonly part: InboundPart };
+
+/** A message to store: the parts that arrived, and what they change. */
+export type NewArrival = {
+  readonly group: PartGroup;
+  readonly arrival: Arrival;
+  /** Some tenant has the number that the handset wrote to. */
+  readonly isKnownNumber: boolean;
+};
+
 /** Stored inbound messages. */
 export type InboundStore = {
   /**
-   * Stores a whole message with its effects, once for its key until it is confirmed; returns false for a repeat.
+   * Stores messages with their effects, all in one transaction; returns those that are new. A message in one part is
+   * stored once for its key until it is confirmed. A message in several parts marks its group as done.
    */
-  arrive(key: string, arrival: Arrival): Promise<boolean>;
+  arrive(items: readonly NewArrival[]): Promise<readonly NewArrival[]>;
   /**
-   * Adds a part to its group. Returns the group when it is whole now or was before; a part of another text starts a new
-   * group.
+   * Adds parts to their groups; returns the groups that are whole and not delivered yet. A part of another text starts
+   * a new group, and the earlier one is overdue.
    */
-  addPart(key: string, part: InboundPart, waitMs: number): Promise<PartGroup | "waiting" | "done">;
-  /** Stores the message of a whole group, and marks the group as done. */
-  arriveGroup(group: PartGroup, arrival: Arrival): Promise<boolean>;
+  addParts(parts: readonly KeyedPart[], waitMs: number): Promise<PartGroup[]>;
   /** Groups that have waited long enough. */
   findOverdue(nowMs: number, limit: number): Promise<PartGroup[]>;
   /** The carrier has acknowledged these messages. */
@@ -69,6 +79,12 @@ export type InboundStore = {
   list(filter: InboundFilter): Promise<InboundMessage[]>;
   find(tenantId: string | undefined, id: string): Promise<InboundMessage | undefined>;
   countUnowned(): Promise<number>;
+  /** Whether the database refuses a repeat: whether its unique key is there. */
+  hasRepeatKey(): Promise<boolean>;
+  /** Pairs of messages of which the second repeats the first; of one tenant, or of all and those without one. */
+  findDoubled(tenantId: string | undefined): AsyncIterable<readonly [string, string]>;
+  /** About how many messages `findDoubled` reads. */
+  count(tenantId: string | undefined): Promise<number>;
 };
 
 /** A page of suppressions, by number and sender. */
@@ -95,9 +111,12 @@ export type ConsentStore = {
 export type SettingsStore = {
   addNumber(number: InboundNumber): Promise<void>;
   listNumbers(tenantId: string | undefined): Promise<InboundNumber[]>;
-  numbersOf(digits: string): Promise<InboundNumber[]>;
+  /** The rows of these numbers. */
+  numbersOf(digits: readonly string[]): Promise<InboundNumber[]>;
   removeNumber(tenantId: string, id: string): Promise<boolean>;
   keywords(tenantId: string): Promise<Keywords>;
+  /** The words of these tenants; a tenant without its own has no entry. */
+  keywordsOf(tenantIds: readonly string[]): Promise<ReadonlyMap<string, Keywords>>;
   setKeywords(tenantId: string, keywords: Keywords): Promise<void>;
 };
 

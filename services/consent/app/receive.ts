@@ -1,8 +1,9 @@
 /**
  * Receives inbound messages. A part is acknowledged to the carrier only when it is stored, so after a crash the carrier
- * sends it again. A message, its opt-out or opt-in, the events and the reply commit in one transaction.
+ * sends it again. The parts of one call are stored together, because a transaction costs more than its content; a
+ * message, its opt-out or opt-in, the events and the reply commit together.
  *
- * An inbound message has no id. The same text between the same numbers is its repeat until the carrier has confirmed
+ * Most inbound messages have no id. The same text between the same numbers is a repeat until the carrier has confirmed
  * it; after that it is a new message.
  */
 import type { Clock } from "../../shared/core/clock.ts";
@@ -15,14 +16,16 @@ import {
   type InboundNumber,
   type InboundPart,
   joinParts,
+  needsConfirmation,
   normalisePart,
 } from "../domain/inbound.ts";
-import { actionOf, isForAll, type Keywords } from "../domain/keywords.ts";
+import { actionOf, isForAll, type Keywords, NO_KEYWORDS } from "../domain/keywords.ts";
 import type { Consent } from "../domain/suppression.ts";
 import type {
   Arrival,
   ConsentInvalidation,
   InboundStore,
+  NewArrival,
   PartGroup,
   Reply,
   SettingsStore,
@@ -30,7 +33,7 @@ import type {
 
 export type ReceiveParts = {
   readonly inbound: InboundStore;
-  readonly settings: Pick<SettingsStore, "numbersOf" | "keywords">;
+  readonly settings: Pick<SettingsStore, "numbersOf" | "keywordsOf">;
   readonly invalidation: ConsentInvalidation;
   readonly clock: Clock;
   readonly partsWaitMs: number;
@@ -40,84 +43,48 @@ export type ReceiveParts = {
 export type Receive = ReturnType<typeof createReceive>;
 
 const OVERDUE_BATCH = 100;
+/** The characters of one transaction: its events are one document, and a document has at most 16 MiB. */
+const CHARS_PER_TRANSACTION = 1_000_000;
 
 export function createReceive(parts: ReceiveParts) {
   const { inbound, settings, invalidation, clock } = parts;
 
-  /** Stores one part; returns its key, by which it is confirmed. */
-  async function record(given: InboundPart): Promise<string> {
-    const part = normalisePart(given);
-    const key = groupKey(part);
-    if (part.total === 1) {
-      const bodies = new Map([[1, part.body]]);
-      await deliver({ key, first: part, bodies }, (arrival) => inbound.arrive(key, arrival));
-      return key;
+  /** Stores parts; returns the key of each, by which it is confirmed, empty where no confirmation is needed. */
+  async function record(given: readonly InboundPart[]): Promise<string[]> {
+    const keyed = given.map(normalisePart).map((part) => ({ key: groupKey(part), part }));
+    const whole = keyed
+      .filter(({ part }) => part.total === 1)
+      .map(({ key, part }) => ({ key, first: part, bodies: new Map([[1, part.body]]) }));
+    const pieces = keyed.filter(({ part }) => part.total > 1);
+    const joined = pieces.length === 0 ? [] : await inbound.addParts(pieces, parts.partsWaitMs);
+    await deliver([...whole, ...joined]);
+    return keyed.map(({ key, part }) => (needsConfirmation(part) ? key : ""));
+  }
+
+  /** Stores messages with their effects, and invalidates the cached suppressions that they change. */
+  async function deliver(groups: readonly PartGroup[]): Promise<void> {
+    for (const some of chunked(await arrivalsOf(groups))) {
+      const stored = await inbound.arrive(some);
+      for (const { isKnownNumber } of stored) parts.onReceived(isKnownNumber);
+      // A repeat may opt out too.
+      const tenants = some.flatMap(({ arrival }) => arrival.consents.map((one) => one.tenantId));
+      for (const tenantId of new Set(tenants)) invalidation.changed(tenantId);
     }
-    const group = await inbound.addPart(key, part, parts.partsWaitMs);
-    if (typeof group !== "string") await finish(group);
-    return key;
   }
 
-  const finish = (group: PartGroup) =>
-    deliver(group, (arrival) => inbound.arriveGroup(group, arrival));
-
-  /** Stores a message with its effects, and invalidates the cached suppressions that it changes. */
-  async function deliver(
-    group: PartGroup,
-    store: (arrival: Arrival) => Promise<boolean>,
-  ): Promise<void> {
-    const rows = await settings.numbersOf(group.first.to);
-    const arrival = await arrivalOf(group, rows);
-    if (!(await store(arrival))) return;
-    parts.onReceived(rows.length > 0);
-    const tenants = new Set(arrival.consents.map(({ tenantId }) => tenantId));
-    for (const tenantId of tenants) invalidation.changed(tenantId);
-  }
-
-  async function arrivalOf(
-    { first, bodies }: PartGroup,
-    rows: readonly InboundNumber[],
-  ): Promise<Arrival> {
-    const body = joinParts(bodies);
-    const { owner, text } = findOwner(rows, body);
+  async function arrivalsOf(groups: readonly PartGroup[]): Promise<NewArrival[]> {
+    if (groups.length === 0) return [];
+    const rows = await settings.numbersOf([...new Set(groups.map(({ first }) => first.to))]);
+    const byNumber = Map.groupBy(rows, ({ number }) => number);
+    const read = groups.map((group) => readGroup(group, byNumber.get(group.first.to) ?? []));
+    const tenantIds = new Set(read.flatMap(({ asked }) => asked.map(({ tenantId }) => tenantId)));
+    const words = await settings.keywordsOf([...tenantIds]);
     const nowMs = clock.now();
-    const canAnswer = first.from.startsWith("+");
-    // Without an owner an opt-out or opt-in counts for every tenant with this number.
-    const others = canAnswer ? rows : [];
-    const asked = await readActions(owner === undefined ? others : [owner], body, text);
-    const byOwner = owner === undefined ? undefined : asked[0];
-    const message: InboundMessage = {
-      id: newId("inboundMessage", nowMs),
-      tenantId: owner?.tenantId,
-      from: first.from,
-      to: first.to,
-      body,
-      encoding: first.encoding,
-      parts: first.total,
-      partsReceived: bodies.size,
-      action: byOwner?.action,
-      connectorId: first.connectorId,
-      receivedAtMs: first.receivedAtMs,
-    };
-    if (!canAnswer) return { message, consents: [], reply: undefined };
-    const isAll = isForAll(body) || isForAll(text);
-    const consents = asked.flatMap((one) => consentOf(message, one, isAll));
-    return { message, consents, reply: byOwner && replyOf(message, byOwner, nowMs) };
-  }
-
-  /** What the text asks of the tenant of each row, by the tenant's words. */
-  async function readActions(
-    rows: readonly InboundNumber[],
-    body: string,
-    text: string,
-  ): Promise<Asked[]> {
-    const asked: Asked[] = [];
-    for (const row of rows) {
-      const keywords = await settings.keywords(row.tenantId);
-      const action = actionOf(body, keywords) ?? actionOf(text, keywords);
-      asked.push({ row, keywords, action });
-    }
-    return asked;
+    return read.map((one) => ({
+      group: one.group,
+      arrival: arrivalOf(one, words, nowMs),
+      isKnownNumber: byNumber.has(one.group.first.to),
+    }));
   }
 
   return {
@@ -126,10 +93,80 @@ export function createReceive(parts: ReceiveParts) {
     /** Delivers messages whose missing parts are overdue, without those parts. */
     async sweep(): Promise<boolean> {
       const overdue = await inbound.findOverdue(clock.now(), OVERDUE_BATCH);
-      for (const group of overdue) await finish(group);
+      await deliver(overdue);
       return overdue.length === OVERDUE_BATCH;
     },
   };
+}
+
+/** Splits arrivals so that the texts of a transaction stay within its limit. */
+function* chunked(items: readonly NewArrival[]): Generator<NewArrival[]> {
+  let some: NewArrival[] = [];
+  let chars = 0;
+  for (const item of items) {
+    const { length } = item.arrival.message.body;
+    if (some.length > 0 && chars + length > CHARS_PER_TRANSACTION) {
+      yield some;
+      some = [];
+      chars = 0;
+    }
+    some.push(item);
+    chars += length;
+  }
+  if (some.length > 0) yield some;
+}
+
+/** A message with the rows of the tenants that its text may ask something of. */
+type ReadGroup = {
+  readonly group: PartGroup;
+  readonly body: string;
+  /** What follows the keyword. */
+  readonly text: string;
+  readonly owner: InboundNumber | undefined;
+  readonly asked: readonly InboundNumber[];
+};
+
+function readGroup(group: PartGroup, rows: readonly InboundNumber[]): ReadGroup {
+  const body = joinParts(group.bodies);
+  const { owner, text } = findOwner(rows, body);
+  // Without an owner an opt-out or opt-in counts for every tenant with this number.
+  const others = canAnswer(group) ? rows : [];
+  return { group, body, text, owner, asked: owner === undefined ? others : [owner] };
+}
+
+/** An opt-out is of a number; other senders cannot be written to. */
+function canAnswer({ first }: PartGroup): boolean {
+  return first.from.startsWith("+");
+}
+
+function arrivalOf(
+  { group, body, text, owner, asked: rows }: ReadGroup,
+  words: ReadonlyMap<string, Keywords>,
+  nowMs: number,
+): Arrival {
+  const { first, bodies } = group;
+  const asked = rows.map((row): Asked => {
+    const keywords = words.get(row.tenantId) ?? NO_KEYWORDS;
+    return { row, keywords, action: actionOf(body, keywords) ?? actionOf(text, keywords) };
+  });
+  const byOwner = owner === undefined ? undefined : asked[0];
+  const message: InboundMessage = {
+    id: newId("inboundMessage", nowMs),
+    tenantId: owner?.tenantId,
+    from: first.from,
+    to: first.to,
+    body,
+    encoding: first.encoding,
+    parts: first.total,
+    partsReceived: bodies.size,
+    action: byOwner?.action,
+    connectorId: first.connectorId,
+    receivedAtMs: first.receivedAtMs,
+  };
+  if (!canAnswer(group)) return { message, consents: [], reply: undefined };
+  const isAll = isForAll(body) || isForAll(text);
+  const consents = asked.flatMap((one) => consentOf(message, one, isAll));
+  return { message, consents, reply: byOwner && replyOf(message, byOwner, nowMs) };
 }
 
 /** What a message asks of one tenant. */

@@ -16,6 +16,8 @@ export type InboundPart = {
   /** From 1. */
   readonly sequence: number;
   readonly receivedAtMs: number;
+  /** The carrier's own id of the message; empty when it gives none. */
+  readonly carrierMessageId: string;
 };
 
 /** A number that handsets write to, and the tenant that gets the messages with this keyword. */
@@ -54,6 +56,7 @@ const ADDRESS_CHARS_MAX = 32;
 /** A part has at most 160 characters; some carriers put a whole text into one. */
 const BODY_CHARS_MAX = 4096;
 const PARTS_MAX = 255;
+const CARRIER_ID_CHARS_MAX = 128;
 
 /** A part within its bounds: addresses as numbers, and an impossible concatenation as one part. */
 export function normalisePart(part: InboundPart): InboundPart {
@@ -64,16 +67,37 @@ export function normalisePart(part: InboundPart): InboundPart {
     ...part,
     from: normaliseNumber(from) ?? normaliseNumber(`+${from}`) ?? from,
     to: part.to.replace(/\D/g, "").slice(0, ADDRESS_CHARS_MAX),
-    body: part.body.slice(0, BODY_CHARS_MAX),
+    // A cut or a carrier may leave half of a surrogate pair.
+    body: part.body.slice(0, BODY_CHARS_MAX).toWellFormed(),
+    carrierMessageId: part.carrierMessageId.slice(0, CARRIER_ID_CHARS_MAX).toWellFormed(),
     ...(isInside ? {} : { reference: 0, total: 1, sequence: 1 }),
   };
 }
 
-/** The same for repeats of a message in one part, and for every part of one message in several. */
+/**
+ * The same for repeats of a message in one part, and for every part of one message in several. An id of the carrier
+ * counts together with parties and text, because some carriers use their ids again.
+ */
 export function groupKey(part: InboundPart): string {
-  const { connectorId, from, to, reference, total, body } = part;
-  const content = total === 1 ? [body] : [];
+  const { connectorId, from, to, reference, total, body, carrierMessageId } = part;
+  const id = carrierMessageId === "" ? [] : [carrierMessageId];
+  const content = total === 1 ? [body, ...id] : [];
   return hash([connectorId, from, to, String(reference), String(total), ...content]);
+}
+
+/** A part without a confirmation is a repeat for this long. */
+const REPEAT_MS = 3_600_000;
+/** Longer than carriers send one message again. */
+const REPEAT_BY_ID_MS = 86_400_000;
+
+/** How long the same message again counts as a repeat, unless a confirmation ends it earlier. */
+export function repeatWindowMs({ carrierMessageId }: Pick<InboundPart, "carrierMessageId">) {
+  return carrierMessageId === "" ? REPEAT_MS : REPEAT_BY_ID_MS;
+}
+
+/** True for a part whose repeats only its acknowledgement tells from new messages. */
+export function needsConfirmation({ total, carrierMessageId }: InboundPart): boolean {
+  return total === 1 && carrierMessageId === "";
 }
 
 function hash(values: readonly string[]): string {

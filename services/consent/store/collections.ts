@@ -1,6 +1,9 @@
 import { AUDIT } from "../../shared/io/audit-log.ts";
 import type { CollectionShape } from "../../shared/io/migration.ts";
 
+/** The unique key that refuses repeats. */
+export const REPEAT_INDEX = "repeat_key";
+
 /** The collections of this service, without the outbox. */
 export const COLLECTIONS: readonly CollectionShape[] = [
   AUDIT,
@@ -13,7 +16,7 @@ export const COLLECTIONS: readonly CollectionShape[] = [
       {
         // While it is set, a message with this key is a repeat.
         key: { repeat_key: 1 },
-        name: "repeat_key",
+        name: REPEAT_INDEX,
         unique: true,
         partialFilterExpression: { repeat_key: { $exists: true } },
       },

@@ -38,7 +38,8 @@ export function createConsentStore(
     async save(items) {
       let ticket: OutboxTicket | undefined;
       const changed = await runTransaction(client, async (session) => {
-        const events = await writeConsents(db, items, undefined, session);
+        const given = items.map((consent) => ({ consent, inboundMessageId: undefined }));
+        const events = await writeConsents(db, given, session);
         ticket = await outbox.write(events, session);
         if (events.length > 0) await audit.write(changeOf(items, events.length), session);
         return events.length;

@@ -21,34 +21,61 @@ export function consentId(tenantId: string, number: string, sender: string): str
   return `${tenantId}|${number}|${sender}`;
 }
 
-/** Saves each that is newer than the stored one; returns the events of those that changed a state. */
+type ConsentChange = Extract<ConsentEvent, { kind: "changed" }>;
+
+/** An opt-out or opt-in, and the message that made it. */
+export type NewConsent = {
+  readonly consent: Consent;
+  readonly inboundMessageId: string | undefined;
+};
+
+/** Saves each that is newer than those before it; returns the events of those that changed a state. */
 export async function writeConsents(
   db: Db,
-  consents: readonly Consent[],
-  inboundMessageId: string | undefined,
+  items: readonly NewConsent[],
   session: ClientSession,
-): Promise<ConsentEvent[]> {
-  if (consents.length === 0) return [];
+): Promise<ConsentChange[]> {
+  if (items.length === 0) return [];
   const collection = db.collection<ConsentDocument>("consents");
-  const latest = new Map(consents.map((one) => [idOf(one), one]));
-  const found = await collection.find({ _id: { $in: [...latest.keys()] } }, { session }).toArray();
-  const stored = new Map(found.map((document) => [document._id, toConsent(document)]));
-  const newer = [...latest].filter(([id, consent]) => isNewer(stored.get(id), consent.atMs));
-  if (newer.length > 0) {
+  const ids = [...new Set(items.map(({ consent }) => idOf(consent)))];
+  const found = await collection.find({ _id: { $in: ids } }, { session }).toArray();
+  const current = new Map(found.map((document) => [document._id, toConsent(document)]));
+  const newer = new Map<string, Consent>();
+  const changed: ConsentChange[] = [];
+  for (const { consent, inboundMessageId } of items) {
+    const id = idOf(consent);
+    const before = current.get(id);
+    if (!isNewer(before, consent.atMs)) continue;
+    if (changesState(before, consent.isOut)) {
+      changed.push({ kind: "changed", consent, inboundMessageId });
+    }
+    current.set(id, consent);
+    newer.set(id, consent);
+  }
+  if (newer.size > 0) {
     await collection.bulkWrite(
-      newer.map(([_id, consent]) => ({
+      [...newer].map(([_id, consent]) => ({
         replaceOne: { filter: { _id }, replacement: fromConsent(_id, consent), upsert: true },
       })),
       { session, ordered: false },
     );
   }
-  const changed = newer.filter(([id, { isOut }]) => changesState(stored.get(id), isOut));
-  const tenants = new Set(changed.map(([, { tenantId }]) => tenantId));
-  const versions = db.collection<VersionDocument>("versions");
-  for (const _id of tenants) {
-    await versions.updateOne({ _id }, { $inc: { version: 1 } }, { session, upsert: true });
-  }
-  return changed.map(([, consent]) => ({ kind: "changed", consent, inboundMessageId }));
+  await raiseVersions(db, new Set(changed.map(({ consent }) => consent.tenantId)), session);
+  return changed;
+}
+
+async function raiseVersions(
+  db: Db,
+  tenantIds: ReadonlySet<string>,
+  session: ClientSession,
+): Promise<void> {
+  if (tenantIds.size === 0) return;
+  await db.collection<VersionDocument>("versions").bulkWrite(
+    [...tenantIds].map((_id) => ({
+      updateOne: { filter: { _id }, update: { $inc: { version: 1 } }, upsert: true },
+    })),
+    { session, ordered: false },
+  );
 }
 
 export function toConsent(document: ConsentDocument): Consent {

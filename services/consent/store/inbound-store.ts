@@ -1,34 +1,25 @@
 /**
  * Inbound messages in MongoDB. `repeat_key` is unique while it is set, so a repeat of a message that is not
- * confirmed cannot be stored. A confirmation that is lost with its process ends by itself after `REPEAT_MS`.
+ * confirmed cannot be stored. Without a confirmation the key is free again at `repeat_until`.
  */
+import { randomUUID } from "node:crypto";
 import type { ClientSession, Db, MongoClient } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
-import type { OutboxTicket } from "../../shared/io/outbox.ts";
-import type { Arrival, InboundFilter, InboundStore, PartGroup } from "../app/ports.ts";
-import type { InboundMessage, InboundPart } from "../domain/inbound.ts";
-import { writeConsents } from "./consent-writes.ts";
+import type {
+  InboundFilter,
+  InboundStore,
+  KeyedPart,
+  NewArrival,
+  PartGroup,
+} from "../app/ports.ts";
+import { type InboundMessage, type InboundPart, repeatWindowMs } from "../domain/inbound.ts";
+import { type NewConsent, writeConsents } from "./consent-writes.ts";
+import { createDoubledMessages } from "./doubled-messages.ts";
 import type { EventOutbox } from "./event-outbox.ts";
-import { writeReply } from "./reply-store.ts";
-
-type InboundDocument = {
-  _id: string;
-  tenant_id: string | null;
-  from: string;
-  to: string;
-  body: string;
-  encoding: InboundMessage["encoding"];
-  parts: number;
-  parts_received: number;
-  action?: InboundMessage["action"] & string;
-  connector_id: string;
-  received_at: Date;
-  repeat_key?: string;
-  stored_at: Date;
-  expires_at: Date;
-};
+import type { InboundDocument } from "./inbound-document.ts";
+import { writeReplies } from "./reply-store.ts";
 
 type GroupDocument = {
   _id: string;
@@ -40,85 +31,122 @@ type GroupDocument = {
   expires_at: Date;
 };
 
-/** Carriers repeat parts without an acknowledgement within this time. */
-const REPEAT_MS = 3_600_000;
 const KEEP_MS = 31_708_800_000;
 const KEEP_UNOWNED_MS = 604_800_000;
 /** Parts that come after the rest was delivered are repeats for this long. */
 const GROUP_KEEP_MS = 3_600_000;
+/** Attempts of a transaction that meets the same message in another process. */
+const ATTEMPTS_MAX = 5;
 
 export function createInboundStore(client: MongoClient, db: Db, outbox: EventOutbox): InboundStore {
   const inbound = db.collection<InboundDocument>("inbound");
   const groups = db.collection<GroupDocument>("inbound_parts");
 
-  /** Writes a message with its effects. */
-  async function write(
-    arrival: Arrival,
-    repeatKey: string | undefined,
-    session: ClientSession,
-  ): Promise<OutboxTicket | undefined> {
-    const { message, consents, reply } = arrival;
+  /** The keys of these that are repeats; frees keys whose time is over. */
+  async function findRepeats(keys: readonly string[], nowMs: number, session: ClientSession) {
+    if (keys.length === 0) return new Set<string>();
+    const known = await inbound
+      .find({ repeat_key: { $in: [...keys] } }, { session, projection: REPEAT_FIELDS })
+      .toArray();
+    const isOver = (document: InboundDocument) => repeatUntilMs(document) <= nowMs;
+    const over = known.filter(isOver).map(({ _id }) => _id);
+    if (over.length > 0) {
+      await inbound.updateMany({ _id: { $in: over } }, { $unset: { repeat_key: 1 } }, { session });
+    }
+    return new Set(known.flatMap((one) => (isOver(one) ? [] : (one.repeat_key ?? []))));
+  }
+
+  /** Marks groups as done; returns those that were not. */
+  async function closeGroups(keys: readonly string[], session: ClientSession) {
+    if (keys.length === 0) return new Set<string>();
+    const filter = { _id: { $in: [...keys] }, due_at: { $exists: true } };
+    const open = await groups.find(filter, { session, projection: { _id: 1 } }).toArray();
+    // Another process that closes one of them meanwhile makes this transaction start again.
+    await groups.updateMany(filter, { $unset: { due_at: 1 } }, { session });
+    return new Set(open.map(({ _id }) => _id));
+  }
+
+  /** The items that are stored now: the others are repeats, or were delivered by another process. */
+  async function pickNew(items: readonly NewArrival[], nowMs: number, session: ClientSession) {
+    const [whole, joined] = [items.filter(isWhole), items.filter((item) => !isWhole(item))];
+    const keysOf = (some: readonly NewArrival[]) => some.map(({ group }) => group.key);
+    const taken = await findRepeats(keysOf(whole), nowMs, session);
+    const open = await closeGroups(keysOf(joined), session);
+    return items.filter((item) => {
+      const { key } = item.group;
+      if (!isWhole(item)) return open.has(key);
+      if (taken.has(key)) return false;
+      // The same message twice in one call is a repeat too.
+      taken.add(key);
+      return true;
+    });
+  }
+
+  async function writeAll(items: readonly NewArrival[], session: ClientSession) {
     const nowMs = Date.now();
-    if (repeatKey !== undefined) {
-      await inbound.updateOne(
-        { repeat_key: repeatKey, stored_at: { $lte: new Date(nowMs - REPEAT_MS) } },
-        { $unset: { repeat_key: 1 } },
+    const stored = await pickNew(items, nowMs, session);
+    if (stored.length > 0) {
+      await inbound.insertMany(
+        stored.map((item) => fromArrival(item, nowMs)),
         { session },
       );
     }
-    await inbound.insertOne(fromMessage(message, repeatKey, nowMs), { session });
-    const changes = await writeConsents(db, consents, message.id, session);
-    if (reply !== undefined) await writeReply(db, reply, session);
-    const received = message.tenantId === undefined ? [] : [{ kind: "received", message } as const];
-    return outbox.write([...received, ...changes], session);
+    const isStored = new Set(stored);
+    const consents = items.flatMap((item) =>
+      isStored.has(item) ? consentsOf(item) : optOutsOf(item),
+    );
+    const changes = await writeConsents(db, consents, session);
+    await writeReplies(
+      db,
+      stored.flatMap(({ arrival }) => arrival.reply ?? []),
+      session,
+    );
+    const received = stored.flatMap(({ arrival: { message } }) =>
+      message.tenantId === undefined ? [] : [{ kind: "received", message } as const],
+    );
+    return { stored, ticket: await outbox.write([...received, ...changes], session) };
   }
 
   return {
-    async arrive(key, arrival) {
-      let ticket: OutboxTicket | undefined;
-      try {
-        await runTransaction(client, async (session) => {
-          ticket = await write(arrival, key, session);
-        });
-      } catch (error) {
-        if (isDuplicateKey(error)) return false;
-        throw error;
+    async arrive(items) {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          const made = await runTransaction(client, (session) => writeAll(items, session));
+          outbox.publish(made.ticket);
+          return made.stored;
+        } catch (error) {
+          // Another process stored the same message or number meanwhile; the next attempt sees it.
+          if (!isDuplicateKey(error) || attempt === ATTEMPTS_MAX) throw error;
+        }
       }
-      outbox.publish(ticket);
-      return true;
     },
-    async addPart(key, part, waitMs) {
-      const nowMs = Date.now();
-      return runTransaction(client, async (session) => {
-        const stored = await groups.findOne({ _id: key }, { session });
-        const known = stored?.bodies[part.sequence];
-        const isOther = known !== undefined && known !== part.body;
-        const isDone = stored !== null && stored.due_at === undefined;
-        if (isDone && !isOther) return "done";
-        // The reference is used again: another message begins.
-        const base = stored === null || isOther ? newGroup(key, part, nowMs, waitMs) : stored;
-        const group = { ...base, bodies: { ...base.bodies, [part.sequence]: part.body } };
-        await groups.replaceOne({ _id: key }, group, { session, upsert: true });
-        const isWhole = Object.keys(group.bodies).length === group.first.total;
-        return isWhole ? toGroup(group) : "waiting";
-      });
-    },
-    async arriveGroup(group, arrival) {
-      let ticket: OutboxTicket | undefined;
-      const isNew = await runTransaction(client, async (session) => {
-        // Another process may have delivered it meanwhile.
-        const done = await groups.updateOne(
-          { _id: group.key, due_at: { $exists: true } },
-          { $unset: { due_at: 1 } },
-          { session },
-        );
-        if (done.matchedCount === 0) return false;
-        ticket = await write(arrival, undefined, session);
-        return true;
-      });
-      if (isNew) outbox.publish(ticket);
-      return isNew;
-    },
+    addParts: (parts, waitMs) =>
+      runTransaction(client, async (session) => {
+        const nowMs = Date.now();
+        const filter = { _id: { $in: [...new Set(parts.map(({ key }) => key))] } };
+        const stored = await groups.find(filter, { session }).toArray();
+        const known = new Map(stored.map((group) => [group._id, group]));
+        const changed = new Map<string, GroupDocument>();
+        const put = (group: GroupDocument) => {
+          known.set(group._id, group);
+          changed.set(group._id, group);
+        };
+        for (const { key, part } of parts) {
+          const before = known.get(key);
+          if (isReused(before, part)) put(setAside(before, nowMs));
+          const group = withPart(before, { key, part }, nowMs, waitMs);
+          if (group !== undefined) put(group);
+        }
+        if (changed.size > 0) {
+          await groups.bulkWrite(
+            [...changed].map(([_id, group]) => ({
+              replaceOne: { filter: { _id }, replacement: group, upsert: true },
+            })),
+            { session, ordered: false },
+          );
+        }
+        return [...known.values()].filter(isComplete).map(toGroup);
+      }),
     async findOverdue(nowMs, limit) {
       const found = await guardMongo(
         groups
@@ -131,7 +159,10 @@ export function createInboundStore(client: MongoClient, db: Db, outbox: EventOut
     },
     async confirm(keys) {
       await guardMongo(
-        inbound.updateMany({ repeat_key: { $in: [...keys] } }, { $unset: { repeat_key: 1 } }),
+        inbound.updateMany(
+          { repeat_key: { $in: [...keys] } },
+          { $unset: { repeat_key: 1 }, $set: { confirmed_at: new Date() } },
+        ),
       );
     },
     async list(filter) {
@@ -144,8 +175,69 @@ export function createInboundStore(client: MongoClient, db: Db, outbox: EventOut
       const found = await guardMongo(inbound.findOne({ _id: id, tenant_id: tenantId ?? null }));
       return found === null ? undefined : toMessage(found);
     },
+    ...createDoubledMessages(inbound),
     countUnowned: () => guardMongo(inbound.countDocuments({ tenant_id: null }, { limit: 10_000 })),
   };
+}
+
+const REPEAT_FIELDS = { repeat_key: 1, repeat_until: 1, stored_at: 1 } as const;
+
+/** n-1: remove in 0.4.0. Documents of earlier releases have no end of their own. */
+const OLD_REPEAT_MS = 3_600_000;
+
+function repeatUntilMs({ repeat_until, stored_at }: InboundDocument): number {
+  return repeat_until?.getTime() ?? stored_at.getTime() + OLD_REPEAT_MS;
+}
+
+function isWhole({ group }: NewArrival): boolean {
+  return group.first.total === 1;
+}
+
+function consentsOf({ arrival: { message, consents } }: NewArrival): NewConsent[] {
+  return consents.map((consent) => ({ consent, inboundMessageId: message.id }));
+}
+
+/** True for an open message whose reference is used again: its place has another text. */
+function isReused(stored: GroupDocument | undefined, part: InboundPart): stored is GroupDocument {
+  const known = stored?.bodies[part.sequence];
+  return stored?.due_at !== undefined && known !== undefined && known !== part.body;
+}
+
+/** The group under a key of its own, to be delivered as far as it came. */
+function setAside(group: GroupDocument, nowMs: number): GroupDocument {
+  return { ...group, _id: `${group._id}|${randomUUID()}`, due_at: new Date(nowMs) };
+}
+
+/**
+ * A repeat opts out once more: it may be a new STOP after a START, of the same words as a STOP whose confirmation was
+ * lost. A repeated START changes nothing, because it may be older than a STOP.
+ */
+function optOutsOf({ arrival: { consents } }: NewArrival): NewConsent[] {
+  return consents.flatMap((consent) =>
+    consent.isOut ? [{ consent, inboundMessageId: undefined }] : [],
+  );
+}
+
+/** The group with a part; undefined when the part changes nothing. */
+function withPart(
+  stored: GroupDocument | undefined,
+  { key, part }: KeyedPart,
+  nowMs: number,
+  waitMs: number,
+): GroupDocument | undefined {
+  const known = stored?.bodies[part.sequence];
+  if (known === part.body) return undefined;
+  // With another text the reference is used again: another message begins.
+  const isOther = known !== undefined;
+  const isDone = stored !== undefined && stored.due_at === undefined;
+  if (isDone && !isOther) return undefined;
+  const base = stored === undefined || isOther ? newGroup(key, part, nowMs, waitMs) : stored;
+  return { ...base, bodies: { ...base.bodies, [part.sequence]: part.body } };
+}
+
+/** Every part has come, and the message is not delivered yet. */
+function isComplete({ due_at, bodies, first }: GroupDocument): boolean {
+  return due_at !== undefined && Object.keys(bodies).length === first.total;
 }
 
 function newGroup(key: string, part: InboundPart, nowMs: number, waitMs: number): GroupDocument {
@@ -177,12 +269,15 @@ function toQuery(filter: InboundFilter) {
   };
 }
 
-function fromMessage(
-  message: InboundMessage,
-  repeatKey: string | undefined,
-  nowMs: number,
-): InboundDocument {
+function fromArrival(item: NewArrival, nowMs: number): InboundDocument {
+  const { group, arrival } = item;
+  const { message } = arrival;
   const keepMs = message.tenantId === undefined ? KEEP_UNOWNED_MS : KEEP_MS;
+  const repeats = {
+    message_key: group.key,
+    repeat_key: group.key,
+    repeat_until: new Date(nowMs + repeatWindowMs(group.first)),
+  };
   return {
     _id: message.id,
     tenant_id: message.tenantId ?? null,
@@ -195,7 +290,7 @@ function fromMessage(
     ...(message.action && { action: message.action }),
     connector_id: message.connectorId,
     received_at: new Date(message.receivedAtMs),
-    ...(repeatKey === undefined ? {} : { repeat_key: repeatKey }),
+    ...(isWhole(item) ? repeats : {}),
     stored_at: new Date(nowMs),
     expires_at: new Date(nowMs + keepMs),
   };

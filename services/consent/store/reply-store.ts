@@ -17,19 +17,44 @@ type RepliedDocument = { _id: string; expires_at: Date };
 /** A number gets one reply in this time. */
 const REPLY_PAUSE_MS = 86_400_000;
 
-/** Stores a reply, unless its number got one in the last 24 hours. */
-export async function writeReply(db: Db, reply: Reply, session: ClientSession): Promise<void> {
+/** Stores replies, except those whose number got one in the last 24 hours. */
+export async function writeReplies(
+  db: Db,
+  replies: readonly Reply[],
+  session: ClientSession,
+): Promise<void> {
+  if (replies.length === 0) return;
   const replied = db.collection<RepliedDocument>("replied");
-  const _id = `${reply.tenantId}|${reply.to}`;
-  const last = await replied.findOne({ _id }, { session });
-  if (last !== null && last.expires_at.getTime() > reply.createdAtMs) return;
-  const expires_at = new Date(reply.createdAtMs + REPLY_PAUSE_MS);
-  await replied.replaceOne({ _id }, { expires_at }, { session, upsert: true });
-  const { id, tenantId, from, to, body, createdAtMs } = reply;
+  const ids = [...new Set(replies.map(numberOf))];
+  const last = await replied.find({ _id: { $in: ids } }, { session }).toArray();
+  const until = new Map(last.map(({ _id, expires_at }) => [_id, expires_at.getTime()]));
+  const sent = replies.filter((reply) => {
+    const id = numberOf(reply);
+    if ((until.get(id) ?? 0) > reply.createdAtMs) return false;
+    until.set(id, reply.createdAtMs + REPLY_PAUSE_MS);
+    return true;
+  });
+  if (sent.length === 0) return;
+  await replied.bulkWrite(
+    sent.map((reply) => ({
+      replaceOne: {
+        filter: { _id: numberOf(reply) },
+        replacement: { expires_at: new Date(reply.createdAtMs + REPLY_PAUSE_MS) },
+        upsert: true,
+      },
+    })),
+    { session, ordered: false },
+  );
+  await db.collection<ReplyDocument>("replies").insertMany(sent.map(toDocument), { session });
+}
+
+function numberOf({ tenantId, to }: Reply): string {
+  return `${tenantId}|${to}`;
+}
+
+function toDocument({ id, tenantId, from, to, body, createdAtMs }: Reply): ReplyDocument {
   const created_at = new Date(createdAtMs);
-  await db
-    .collection<ReplyDocument>("replies")
-    .insertOne({ _id: id, tenant_id: tenantId, from, to, body, created_at }, { session });
+  return { _id: id, tenant_id: tenantId, from, to, body, created_at };
 }
 
 /** Replies that are to be sent. */

@@ -26,9 +26,9 @@ export function createSettingsStore(client: MongoClient, db: Db, audit: AuditLog
   const numbers = db.collection<NumberDocument>("inbound_numbers");
   const keywords = db.collection<KeywordsDocument>("keywords");
 
-  async function find(filter: object): Promise<InboundNumber[]> {
+  async function find(filter: object, max = OWNERS_MAX): Promise<InboundNumber[]> {
     const found = await guardMongo(
-      numbers.find(filter).sort({ number: 1, keyword: 1 }).limit(OWNERS_MAX).toArray(),
+      numbers.find(filter).sort({ number: 1, keyword: 1 }).limit(max).toArray(),
     );
     return found.map(toNumber);
   }
@@ -51,7 +51,7 @@ export function createSettingsStore(client: MongoClient, db: Db, audit: AuditLog
       }
     },
     listNumbers: (tenantId) => find(tenantId === undefined ? {} : { tenant_id: tenantId }),
-    numbersOf: (digits) => find({ number: digits }),
+    numbersOf: (digits) => find({ number: { $in: [...digits] } }, OWNERS_MAX * digits.length),
     async removeNumber(tenantId, id) {
       return runTransaction(client, async (session) => {
         const before = await numbers.findOneAndDelete(
@@ -65,9 +65,11 @@ export function createSettingsStore(client: MongoClient, db: Db, audit: AuditLog
     },
     async keywords(tenantId) {
       const found = await guardMongo(keywords.findOne({ _id: tenantId }));
-      if (found === null) return NO_KEYWORDS;
-      const { _id, ...words } = found;
-      return words;
+      return found === null ? NO_KEYWORDS : toWords(found);
+    },
+    async keywordsOf(tenantIds) {
+      const found = await guardMongo(keywords.find({ _id: { $in: [...tenantIds] } }).toArray());
+      return new Map(found.map((document) => [document._id, toWords(document)]));
     },
     async setKeywords(tenantId, words) {
       const document = { ...words, _id: tenantId };
@@ -79,6 +81,10 @@ export function createSettingsStore(client: MongoClient, db: Db, audit: AuditLog
       });
     },
   };
+}
+
+function toWords({ _id, ...words }: KeywordsDocument): Keywords {
+  return words;
 }
 
 function toNumber(document: NumberDocument): InboundNumber {

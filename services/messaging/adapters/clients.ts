@@ -26,6 +26,7 @@ import { subscribe } from "../../shared/io/best-effort-pubsub.ts";
 import { compileRouteTable, type RouteTable } from "../../shared/routes/route-table.ts";
 import { rpcAnswer } from "../../shared/rpc/call.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
+import { routeClassOf } from "../../shared/rpc/traffic-class.ts";
 import type { Hold, ServiceClients } from "../app/ports.ts";
 import { CALL, createSenderLoader, createTenantLoader, senderKey } from "./loaders.ts";
 import { createSuppressions } from "./suppressions.ts";
@@ -61,7 +62,7 @@ export function openServiceClients(options: {
     const asked = Promise.resolve(tenants.get(tenantId)).catch(() => undefined);
     return (await answerWithin(asked, CURRENCY_WAIT_MS))?.currency ?? "";
   };
-  const suppressions = createSuppressions(clients.consent, clock);
+  const suppressions = createSuppressions(clients.consent, clock, log);
   const table = keepRouteTable(clients.routing, log);
   const holds = createBatcher<Hold, void>({
     name: "holds",
@@ -142,7 +143,10 @@ function isSameSet(some: readonly string[], others: readonly string[]): boolean 
 function compileAnswer(answer: GetRouteTableResponse): RouteTable {
   return compileRouteTable({
     version: answer.version,
-    routes: answer.routes,
+    routes: answer.routes.map(({ trafficClasses, ...route }) => ({
+      ...route,
+      trafficClasses: trafficClasses.map(routeClassOf),
+    })),
     connectors: answer.connectors.map(({ id, state, type }) => ({
       id,
       isActive: state !== ConnectorState.PAUSED && state !== ConnectorState.DRAINING,

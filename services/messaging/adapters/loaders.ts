@@ -8,8 +8,8 @@ import {
 import type { Tenant, TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { createDataLoader } from "../../shared/flow/data-loader.ts";
 import { rpcAnswer } from "../../shared/rpc/call.ts";
+import { readTrafficClass } from "../../shared/rpc/traffic-class.ts";
 import type { TenantFacts, UsableSender } from "../app/ports.ts";
-import { TRAFFIC_CLASS_OF } from "./proto.ts";
 
 /** The deadline of calls to other services. */
 export const CALL = { timeoutMs: 5000 } as const;
@@ -65,5 +65,6 @@ function toFacts(tenant: Tenant): TenantFacts {
 function usableSender(answer: SenderIdResponse | undefined): UsableSender | undefined {
   const senderId = answer?.senderId;
   if (senderId?.status !== SenderIdStatus.APPROVED) return undefined;
-  return { name: senderId.name, trafficClass: TRAFFIC_CLASS_OF[senderId.trafficClass] };
+  const trafficClass = readTrafficClass(senderId.trafficClass) ?? "transactional";
+  return { name: senderId.name, trafficClass };
 }

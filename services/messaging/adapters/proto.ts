@@ -10,14 +10,13 @@ import {
   StatusChangeSchema,
   type Message as WireMessage,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
-import { TrafficClass as WireTrafficClass } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { idTimeMs } from "../../shared/core/ids.ts";
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import type { MessageStatus as Status } from "../../shared/core/message-status.ts";
 import { WIRE_MODE } from "../../shared/rpc/mode.ts";
+import { WIRE_TRAFFIC_CLASS } from "../../shared/rpc/traffic-class.ts";
 import type { Message } from "../domain/message.ts";
 import { type MessageCharge, wasEverSent } from "../domain/message-invariants.ts";
-import type { TrafficClass } from "../domain/traffic-class.ts";
 
 /** Our statuses in the protocol. */
 export const WIRE_STATUS: Readonly<Record<Status, MessageStatus>> = {
@@ -42,14 +41,6 @@ export const WIRE_SOURCE: Readonly<Record<MessageSourceName, MessageSource>> = {
 
 /** Our encodings in the protocol. */
 export const WIRE_ENCODING = { gsm7: Encoding.GSM7, ucs2: Encoding.UCS2 } as const;
-
-/** Our traffic class of each one in the protocol. */
-export const TRAFFIC_CLASS_OF: Readonly<Record<WireTrafficClass, TrafficClass>> = {
-  [WireTrafficClass.UNSPECIFIED]: "transactional",
-  [WireTrafficClass.OTP]: "otp",
-  [WireTrafficClass.TRANSACTIONAL]: "transactional",
-  [WireTrafficClass.PROMOTIONAL]: "promotional",
-};
 
 /** Writes an instant; 0 stands for none. */
 export function toWireTime(atMs: number | undefined): bigint {
@@ -89,6 +80,9 @@ export function toWireMessage(message: Message, withHistory: boolean): WireMessa
     connectorId: route?.connectorId ?? "",
     carrierCode: message.carrierCode ?? "",
     history: withHistory ? message.history.map(toWireChange) : [],
+    trafficClass: WIRE_TRAFFIC_CLASS[message.trafficClass],
+    claimedAtMs: toWireTime(message.claim?.atMs),
+    isConsentReply: message.isConsentReply,
   };
   if (message.unitPrice !== undefined) wire.unitPrice = message.unitPrice;
   if (message.amount !== undefined) wire.amount = message.amount;

@@ -1,4 +1,6 @@
-import type { RouteTable } from "../../shared/routes/route-table.ts";
+import type { TrafficClass } from "../../shared/core/traffic-class.ts";
+import type { CompiledRoute, RouteTable } from "../../shared/routes/route-table.ts";
+import { carriesClass } from "../../shared/routes/select-routes.ts";
 import type { ServiceClients } from "../app/ports.ts";
 import { TEST_ROUTE } from "../domain/build-messages.ts";
 import type { AvailabilityOf, AvailableRoute, RouteState } from "../domain/choose-route.ts";
@@ -6,16 +8,25 @@ import type { AvailabilityOf, AvailableRoute, RouteState } from "../domain/choos
 /** The states of frozen routes and the usable connectors, by the current route table. */
 export type RouteAvailability = {
   readonly availabilityOf: AvailabilityOf;
+  /** False when a route of the current table does not carry the class. A removed route forbids none. */
+  carries(routeId: string, trafficClass: TrafficClass): boolean;
   /** Connectors that claim messages as far as routing knows; none before the first table. */
   usableConnectors(): ReadonlySet<string>;
 };
 
 const NONE: ReadonlySet<string> = new Set();
 
+/** A route of the table, for messages of a class that it carries, and of others. */
+type KnownRoute = {
+  readonly route: CompiledRoute;
+  readonly open: AvailableRoute;
+  readonly closed: AvailableRoute;
+};
+
 type Known = {
   readonly table: RouteTable;
   /** By their ids. */
-  readonly routes: ReadonlyMap<string, AvailableRoute>;
+  readonly routes: ReadonlyMap<string, KnownRoute>;
   readonly usableConnectors: ReadonlySet<string>;
 };
 
@@ -32,9 +43,15 @@ export function createRouteAvailability(
   }
 
   return {
-    availabilityOf({ routeId, connectorId }) {
+    availabilityOf({ routeId, connectorId }, trafficClass) {
       if (routeId === TEST_ROUTE.routeId) return { state: "available", connectorId };
-      return read().routes.get(routeId) ?? { state: "removed", connectorId };
+      const known = read().routes.get(routeId);
+      if (known === undefined) return { state: "removed", connectorId };
+      return carriesClass(known.route, trafficClass) ? known.open : known.closed;
+    },
+    carries(routeId, trafficClass) {
+      const known = read().routes.get(routeId);
+      return known === undefined || carriesClass(known.route, trafficClass);
     },
     usableConnectors() {
       try {
@@ -47,14 +64,16 @@ export function createRouteAvailability(
 }
 
 function derive(table: RouteTable): Known {
-  const routes: [string, AvailableRoute][] = [];
+  const routes = new Map<string, KnownRoute>();
   const usableConnectors = new Set<string>();
-  for (const { connector, rule, isUnhealthy } of table.routes) {
+  for (const route of table.routes) {
+    const { connector, rule, isUnhealthy } = route;
     if (connector === undefined) continue;
     if (!isUnhealthy) usableConnectors.add(connector.id);
-    routes.push([rule.id, { connectorId: connector.id, state: stateOf(rule, isUnhealthy) }]);
+    const open = { connectorId: connector.id, state: stateOf(rule, isUnhealthy) };
+    routes.set(rule.id, { route, open, closed: { ...open, state: "disabled" } });
   }
-  return { table, routes: new Map(routes), usableConnectors };
+  return { table, routes, usableConnectors };
 }
 
 function stateOf({ enabled }: { readonly enabled: boolean }, isUnhealthy: boolean): RouteState {

@@ -20,13 +20,13 @@ import {
   type Outcome as WireOutcome,
   type Receipt as WireReceipt,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
-import { TrafficClass } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { KEY_FORM } from "../../shared/core/idempotency-key.ts";
 import { isId } from "../../shared/core/ids.ts";
 import { invert } from "../../shared/core/invert.ts";
 import { checkKnown, invalidField, unknownValue } from "../../shared/core/limits.ts";
 import { readMode, WIRE_MODE } from "../../shared/rpc/mode.ts";
+import { readTrafficClass } from "../../shared/rpc/traffic-class.ts";
 import type { About } from "../app/carrier-reports.ts";
 import type { ListFilter, ResponseEncoder } from "../app/ports.ts";
 import type { NumberSearch } from "../app/queries.ts";
@@ -35,14 +35,7 @@ import { currentRoute, type Message } from "../domain/message.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { SendEndpoint as Endpoint, SendRequest } from "../domain/send-request.ts";
-import {
-  TRAFFIC_CLASS_OF,
-  toWireMessage,
-  toWireTime,
-  WIRE_ENCODING,
-  WIRE_SOURCE,
-  WIRE_STATUS,
-} from "./proto.ts";
+import { toWireMessage, toWireTime, WIRE_ENCODING, WIRE_SOURCE, WIRE_STATUS } from "./proto.ts";
 
 /** Our endpoint of each one in the protocol. */
 export const ENDPOINTS: Readonly<Partial<Record<SendEndpoint, Endpoint>>> = {
@@ -69,11 +62,6 @@ const SOURCES = invert<MessageSource, Message["source"]>(WIRE_SOURCE);
 /** Reads the endpoint of a key. */
 export function readEndpoint(endpoint: SendEndpoint): Endpoint {
   return checkKnown("endpoint", ENDPOINTS[endpoint]);
-}
-
-/** Reads the traffic class of a request; undefined when it names none. */
-function readTrafficClass(wire: TrafficClass): SendRequest["trafficClass"] {
-  return wire === TrafficClass.UNSPECIFIED ? undefined : TRAFFIC_CLASS_OF[wire];
 }
 
 /** Reads an idempotency key; throws `validation_error` if it is malformed. */

@@ -1,6 +1,7 @@
 /**
  * Caches the suppressed numbers of each tenant, refreshes them ahead of their expiry, and drops them when they change.
- * While the consent service is unavailable the last table is used for a minute; after that the lookup fails.
+ * While the consent service is unavailable the last table serves until it is a minute old; after that the lookup fails.
+ * No other failure is covered up by an old table: a defect would be seen only by its consequences.
  */
 import type { Client } from "@connectrpc/connect";
 import type {
@@ -8,6 +9,8 @@ import type {
   GetSuppressionTableResponse,
 } from "../../../proto/gen/sms/v1/consent_pb.js";
 import type { Clock } from "../../shared/core/clock.ts";
+import { isUnavailable } from "../../shared/core/errors.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { setRecent } from "../../shared/flow/lru.ts";
 import { createRefreshAheadCache } from "../../shared/flow/refresh-ahead-cache.ts";
 import { rpcAnswer } from "../../shared/rpc/call.ts";
@@ -15,7 +18,9 @@ import type { SuppressionTable } from "../app/ports.ts";
 import { CALL } from "./loaders.ts";
 
 const TABLE_AGE_MAX_MS = 5000;
-const OLD_TABLE_MAX_MS = 60_000;
+/** The cache keeps the result of a load for its own age, so both together are at most a minute. */
+const OLD_TABLE_MAX_MS = 60_000 - TABLE_AGE_MAX_MS;
+const LOG_INTERVAL_MS = 60_000;
 /** Tenants in memory: most have no suppression. */
 const TENANTS_MAX = 10_000;
 const NUMBERS_PER_CALL = 1000;
@@ -26,8 +31,20 @@ type Known = {
   readonly readAtMs: number;
 };
 
-export function createSuppressions(client: Client<typeof ConsentService>, clock: Clock) {
+export function createSuppressions(
+  client: Client<typeof ConsentService>,
+  clock: Clock,
+  log: Pick<Logger, "error">,
+) {
   const last = new Map<string, Known>();
+  let loggedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** Other classes than promotional go on after a defect, so only the log shows it. */
+  function noteDefect(error: unknown, nowMs: number): void {
+    if (isUnavailable(error) || Math.abs(nowMs - loggedAtMs) < LOG_INTERVAL_MS) return;
+    loggedAtMs = nowMs;
+    log.error({ error }, "opt-outs cannot be read: promotional messages are refused");
+  }
 
   async function load(tenantId: string): Promise<SuppressionTable | "large"> {
     const known = last.get(tenantId);
@@ -39,7 +56,11 @@ export function createSuppressions(client: Client<typeof ConsentService>, clock:
       setRecent(last, tenantId, { version: answer.version, table, readAtMs }, TENANTS_MAX);
       return table;
     } catch (error) {
-      if (known === undefined || readAtMs - known.readAtMs > OLD_TABLE_MAX_MS) throw error;
+      noteDefect(error, readAtMs);
+      if (known === undefined || !isUnavailable(error)) throw error;
+      const ageMs = readAtMs - known.readAtMs;
+      // After the clock was set back the age is unknown.
+      if (ageMs < 0 || ageMs > OLD_TABLE_MAX_MS) throw error;
       return known.table;
     }
   }

@@ -16,6 +16,7 @@ import { type ClaimCall, claimIdOf } from "../domain/claim-epoch.ts";
 import { CLAIM_MAX } from "../domain/fair-share.ts";
 import type { Claim, Message, PriorityClass } from "../domain/message.ts";
 import { queueName } from "../domain/queue-transitions.ts";
+import type { ClaimChecks } from "./claim-checks.ts";
 import type { PendingIndex, PendingKind, PendingMessage, TenantQueue } from "./pending-index.ts";
 import type { ClaimBatch, QueueQuery, QueueStore } from "./ports.ts";
 import { rotateAfter, roundRobin } from "./round-robin.ts";
@@ -54,8 +55,12 @@ export function createClaimer(options: {
   readonly store: QueueStore;
   readonly pending: PendingIndex;
   readonly clock: Clock;
+  /** Keeps messages back that must not be sent now; without it every message passes. */
+  readonly checks?: ClaimChecks;
+  /** Announces messages that stay in their queue until later. */
+  readonly notify?: (messages: readonly Message[]) => void;
 }): Claimer {
-  const { store, pending, clock } = options;
+  const { store, pending, clock, checks = passAll, notify } = options;
   const lastClaims = new Map<string, Promise<unknown>>();
   const lastServed = new Map<string, string>();
   /** By connector, the fraction of a place that put-off messages have not had yet. */
@@ -108,10 +113,16 @@ export function createClaimer(options: {
     for (const priority of PRIORITIES) {
       const own = chosen.filter((one) => one.priority === priority);
       if (own.length === 0) continue;
-      const found = own.flatMap((one) => one.found);
-      messages.push(...(await writes.add({ connectorId, priority, found, claim })));
+      const all = own.flatMap((one) => one.found);
+      const { passed: found, putOff } = await checks(all);
+      if (found.length > 0) {
+        messages.push(...(await writes.add({ connectorId, priority, found, claim })));
+      }
       // After the write: had it failed, the messages would still wait.
       for (const { picks } of own) remove(picks);
+      // Messages that were kept back have left room for others.
+      more ||= found.length < all.length;
+      if (putOff.length > 0) notify?.(putOff);
     }
     return { messages, more };
   }
@@ -336,6 +347,8 @@ export function createClaimer(options: {
     },
   };
 }
+
+const passAll: ClaimChecks = async (messages) => ({ passed: messages, putOff: [] });
 
 function toPending({ id, notBeforeMs }: Message): PendingMessage {
   return { messageId: id, dueAtMs: notBeforeMs };

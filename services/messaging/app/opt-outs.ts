@@ -2,9 +2,9 @@
  * Finds recipients that have opted out. Opt-outs do not block traffic classes that need no consent. While they cannot
  * be read, promotional messages are refused and others are accepted: a lost alert does more harm than an unwanted one.
  */
-import { isUnavailable } from "../../shared/core/errors.ts";
 import { normaliseNumber } from "../../shared/core/phone.ts";
-import { needsConsent, type TrafficClass } from "../domain/traffic-class.ts";
+import type { TrafficClass } from "../../shared/core/traffic-class.ts";
+import { needsConsent } from "../domain/traffic-class.ts";
 import type { ServiceClients } from "./ports.ts";
 
 /** True for a number that must not be sent to. */
@@ -20,7 +20,7 @@ type Question = {
 
 const NEVER: IsOptedOut = () => false;
 
-/** Throws `service_unavailable` for promotional messages while opt-outs cannot be read. */
+/** Throws for promotional messages while opt-outs cannot be read: `service_unavailable`, unless there is a defect. */
 export async function findOptOuts(
   services: Pick<ServiceClients, "suppressions" | "checkSuppressed">,
   { tenantId, sender, trafficClass, numbers }: Question,
@@ -34,7 +34,7 @@ export async function findOptOuts(
     const suppressed = await services.checkSuppressed(tenantId, name, normal);
     return (number) => suppressed.has(number);
   } catch (error) {
-    if (trafficClass === "promotional" || !isUnavailable(error)) throw error;
+    if (trafficClass === "promotional") throw error;
     return NEVER;
   }
 }

@@ -1,12 +1,12 @@
 /** The ports of the use cases: stores, other services, encoders. */
 import type { AuditChange, AuditSource } from "../../shared/core/audit.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
+import type { TrafficClass } from "../../shared/core/traffic-class.ts";
 import type { RouteTable } from "../../shared/routes/route-table.ts";
 import type { Draft } from "../domain/build-messages.ts";
 import type { Claim, Message, MessageMode, PriorityClass, StatusEvent } from "../domain/message.ts";
 import type { CheckedMessage, MessageCharge } from "../domain/message-invariants.ts";
 import type { SendRequest } from "../domain/send-request.ts";
-import type { TrafficClass } from "../domain/traffic-class.ts";
 import type { UsageDimension, UsageGroup } from "../domain/usage.ts";
 
 /** The record of an accepted send, or of a cancel made under an idempotency key. */

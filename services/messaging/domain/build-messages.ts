@@ -7,6 +7,7 @@ import { RECIPIENT_CHARS_MAX, SEGMENTS_MAX } from "../../shared/core/limits.ts";
 import { maxAmount } from "../../shared/core/money.ts";
 import { normaliseNumber, parseRecipient } from "../../shared/core/phone.ts";
 import { describeText, type TextDescription } from "../../shared/core/segments.ts";
+import type { TrafficClass } from "../../shared/core/traffic-class.ts";
 import type { RouteTable } from "../../shared/routes/route-table.ts";
 import { selectRoutes } from "../../shared/routes/select-routes.ts";
 import { type ReasonCode, reasonFor } from "./failure-reasons.ts";
@@ -19,7 +20,6 @@ import {
   type SendRequest,
   validationError,
 } from "./send-request.ts";
-import type { TrafficClass } from "./traffic-class.ts";
 import { NO_COUNTRY } from "./usage.ts";
 
 /** The one route of test mode. */
@@ -161,6 +161,7 @@ function checkRecipient(
     tenantId: request.tenantId,
     plan: facts.plan,
     senderName: facts.sender,
+    trafficClass: facts.trafficClass,
     digits: to.slice(1),
     nowMs: request.sendAtMs ?? facts.nowMs,
     random: facts.random,
@@ -241,6 +242,7 @@ function toMessage(
     routes: checked.routes,
     routeAt: 0,
     trafficClass: facts.trafficClass,
+    isConsentReply: request.isConsentReply === true,
     priority: request.endpoint === "single" && request.source !== "campaign" ? "single" : "bulk",
     phase: isQueued ? "waiting" : undefined,
     claim: undefined,

@@ -21,6 +21,7 @@ const TEXTS = {
   handset_error: "The handset refused the message.",
   network_error: "The network could not deliver the message.",
   validity_expired: "The network gave up before the handset could be reached.",
+  dnd_blocked: "The recipient is on a list of numbers that get no such messages.",
   spam_blocked: "The network blocked the message as unwanted.",
   carrier_rejected: "The carrier refused the message.",
   unknown: "The network could not deliver the message and gave no usable reason.",
@@ -43,6 +44,7 @@ const FAILED_CODES: ReadonlySet<string> = new Set<ReasonCode>([
   "no_route",
   "carrier_rejected",
   "carrier_unavailable",
+  "dnd_blocked",
   "submission_unknown",
   "sender_id_not_approved",
   "tenant_suspended",
@@ -58,6 +60,7 @@ const UNDELIVERED_CODES: ReadonlySet<string> = new Set<ReasonCode>([
   "network_error",
   "validity_expired",
   "spam_blocked",
+  "dnd_blocked",
   "carrier_rejected",
   "unknown",
 ]);

@@ -7,8 +7,8 @@ import {
 } from "../../shared/core/message-status.ts";
 import type { Encoding } from "../../shared/core/segments.ts";
 import { isLegalMove } from "../../shared/core/state-table.ts";
+import type { TrafficClass } from "../../shared/core/traffic-class.ts";
 import { type Reason, type ReasonCode, reasonFor } from "./failure-reasons.ts";
-import type { TrafficClass } from "./traffic-class.ts";
 
 /** Whether a message is real, or carried by the built-in simulator at price zero. */
 export const MESSAGE_MODES = ["live", "test"] as const;
@@ -89,6 +89,8 @@ export type Message = {
   readonly currency: string;
   readonly clientReference: string | undefined;
   readonly trafficClass: TrafficClass;
+  /** The confirmation of an opt-out, which the opt-out does not block. */
+  readonly isConsentReply: boolean;
   readonly error: Reason | undefined;
   /** The carrier's raw code, for operators. */
   readonly carrierCode: string | undefined;

@@ -6,9 +6,11 @@
  * | ---------------- | ---------------------------------------------------------------------- |
  * | accepted         | `sent`, charged the route's frozen price                               |
  * | refused          | waiting for the next route that is left, or `failed` without one       |
+ * |                  | with `dnd_blocked`: `failed`; no other route may evade the blocking    |
  * | not_sent         | waiting again, in its old place; only a system error spends budget     |
  * | unknown          | unknown: never sent again, waits for proof (end: `timeouts.ts`)        |
- * | partly_refused   | `sent`, then `undelivered` with `carrier_rejected`; the charge stays   |
+ * | partly_refused   | `sent`, then `undelivered` with `carrier_rejected` or `dnd_blocked`;   |
+ * |                  | the charge stays                                                       |
  *
  * An unknown message with parts that were not submitted ends like `partly_refused` when a receipt proves the others.
  * If a receipt made the message `sent` before its other parts were refused, it becomes `undelivered` and is not
@@ -85,6 +87,9 @@ function decide(
     case "accepted":
       return toSent(message, occurredMs, timeouts, facts);
     case "refused":
+      if (outcome.errorCode === "dnd_blocked") {
+        return moveTo(unchanged(message), "failed", occurredMs, "dnd_blocked", facts);
+      }
       return tryNextRoute(
         message,
         availabilityOf,
@@ -112,7 +117,8 @@ function decide(
 function toPartlyRefused(sent: Decision, outcome: Outcome, nowMs: number): Decision {
   const occurredMs = occurredAt(outcome, nowMs);
   const facts = { ...factsOf(outcome), ...incomplete(sent.message) };
-  return moveTo(sent, "undelivered", occurredMs, "carrier_rejected", facts);
+  const code = outcome.errorCode === "dnd_blocked" ? "dnd_blocked" : "carrier_rejected";
+  return moveTo(sent, "undelivered", occurredMs, code, facts);
 }
 
 /** Receipts of the accepted parts cannot make the message delivered. */

@@ -1,4 +1,4 @@
-import { type AvailabilityOf, pickNextRoute } from "./choose-route.ts";
+import { type AvailabilityOf, parkOnDisabledRoute, pickNextRoute } from "./choose-route.ts";
 import type { ReasonCode } from "./failure-reasons.ts";
 import {
   currentRoute,
@@ -86,7 +86,7 @@ export function tryNextRoute(
   facts: Partial<Message> = {},
 ): Decision {
   const routeAt = message.routeAt + 1;
-  const routes = pickNextRoute(message.routes, routeAt, availabilityOf);
+  const routes = pickNextRoute(message, routeAt, availabilityOf);
   if (routes === undefined) return moveTo(unchanged(message), "failed", atMs, reason, facts);
   return backToWaiting(message, { ...facts, routes, routeAt, attempts: 0, notBeforeMs: 0 });
 }
@@ -98,12 +98,26 @@ export function tryNextRoute(
 export function reroute(message: Message, availabilityOf: AvailabilityOf): Decision {
   const current = currentRoute(message);
   if (message.phase !== "waiting" || current === undefined) return unchanged(message);
-  const routes = pickNextRoute(message.routes, message.routeAt, availabilityOf);
+  const routes = pickNextRoute(message, message.routeAt, availabilityOf);
   const next = routes?.[message.routeAt];
-  if (routes === undefined || next === undefined || availabilityOf(next).state !== "available") {
-    return unchanged(message);
-  }
+  if (routes === undefined || next === undefined) return unchanged(message);
+  if (availabilityOf(next, message.trafficClass).state !== "available") return unchanged(message);
   return next.connectorId === current.connectorId
+    ? unchanged(message)
+    : unchanged({ ...message, routes, notBeforeMs: 0 });
+}
+
+/**
+ * Takes a waiting message off a route that does not carry its class any more: to another of its routes, or to none
+ * until one carries it.
+ */
+export function leaveForbiddenRoute(message: Message, availabilityOf: AvailabilityOf): Decision {
+  if (message.phase !== "waiting") return unchanged(message);
+  const { routeAt } = message;
+  const routes =
+    pickNextRoute(message, routeAt, availabilityOf) ??
+    parkOnDisabledRoute(message, routeAt, availabilityOf);
+  return routes === undefined || routes === message.routes
     ? unchanged(message)
     : unchanged({ ...message, routes, notBeforeMs: 0 });
 }

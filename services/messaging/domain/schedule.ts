@@ -27,8 +27,7 @@ export function releaseScheduled(
   if (!rights.senderIsUsable) return moveTo(start, "failed", nowMs, "sender_id_not_approved");
   if (!rights.recipientAllows) return moveTo(start, "failed", nowMs, "recipient_opted_out");
   const routes =
-    pickNextRoute(message.routes, 0, availabilityOf) ??
-    parkOnDisabledRoute(message.routes, availabilityOf);
+    pickNextRoute(message, 0, availabilityOf) ?? parkOnDisabledRoute(message, 0, availabilityOf);
   if (routes === undefined) return moveTo(start, "failed", nowMs, "no_route");
   return moveTo(start, "queued", nowMs, undefined, {
     phase: "waiting",

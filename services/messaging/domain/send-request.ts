@@ -4,8 +4,8 @@ import { BULK_DEFAULT, RECIPIENT_CHARS_MAX, SEGMENTS_MAX } from "../../shared/co
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import { describeText, hasLoneSurrogate } from "../../shared/core/segments.ts";
 import { CLIENT_REFERENCE, SENDER_NAME } from "../../shared/core/text-forms.ts";
+import type { TrafficClass } from "../../shared/core/traffic-class.ts";
 import type { MessageMode } from "./message.ts";
-import type { TrafficClass } from "./traffic-class.ts";
 
 /** The endpoint of a send: idempotency keys belong to it, and single sends have another response. */
 export type SendEndpoint = "single" | "bulk" | "batch" | "campaign";

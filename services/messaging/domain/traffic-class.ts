@@ -1,8 +1,4 @@
-/** Traffic classes, from the most to the least privileged (`docs/contract.md#consent`). */
-const TRAFFIC_CLASSES = ["otp", "transactional", "promotional"] as const;
-
-/** One class of traffic. */
-export type TrafficClass = (typeof TRAFFIC_CLASSES)[number];
+import { TRAFFIC_CLASSES, type TrafficClass } from "../../shared/core/traffic-class.ts";
 
 /** True when a send may be of this class under a sender ID of that one: the same, or less privileged. */
 export function isAllowed(wanted: TrafficClass, ofSender: TrafficClass): boolean {

@@ -2,6 +2,7 @@ import type { Long } from "mongodb";
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 import type { Encoding } from "../../shared/core/segments.ts";
+import { type TrafficClass, trafficClassOf } from "../../shared/core/traffic-class.ts";
 import type { Reason } from "../domain/failure-reasons.ts";
 import type {
   Message,
@@ -12,7 +13,6 @@ import type {
   StatusChange,
 } from "../domain/message.ts";
 import { queueOf } from "../domain/queue-transitions.ts";
-import type { TrafficClass } from "../domain/traffic-class.ts";
 
 /** Amounts are written as int64; the driver reads them as numbers where that is exact. */
 export type StoredAmount = bigint | number | Long;
@@ -43,7 +43,8 @@ export type MessageDocument = {
   currency: string;
   client_reference?: string;
   /** Absent when it is transactional. */
-  traffic_class?: TrafficClass;
+  traffic_class?: string;
+  consent_reply?: boolean;
   error?: Reason;
   carrier_code?: string;
   scheduled_at?: Date;
@@ -115,6 +116,7 @@ export function toDocument(message: Message): MessageDocument {
   if (message.clientReference !== undefined) document.client_reference = message.clientReference;
   if (message.trafficClass !== "transactional") document.traffic_class = message.trafficClass;
   if (message.scheduledAtMs !== undefined) document.scheduled_at = new Date(message.scheduledAtMs);
+  if (message.isConsentReply) document.consent_reply = true;
   if (message.redact) document.redact = true;
   if (message.trace !== undefined) document.trace = message.trace;
   if (message.routes.length > 0) {
@@ -222,7 +224,8 @@ export function fromDocument(document: MessageDocument): Message {
     amount: document.amount === undefined ? undefined : toAmount(document.amount),
     currency: document.currency,
     clientReference: document.client_reference,
-    trafficClass: document.traffic_class ?? "transactional",
+    trafficClass: readClass(document),
+    isConsentReply: document.consent_reply === true,
     error: document.error,
     carrierCode: document.carrier_code,
     scheduledAtMs: document.scheduled_at?.getTime(),
@@ -248,6 +251,11 @@ export function fromDocument(document: MessageDocument): Message {
     trace: document.trace,
     revision: document.revision,
   };
+}
+
+/** The class of a message; a newer release may know further ones. */
+export function readClass(document: Pick<MessageDocument, "traffic_class">): TrafficClass {
+  return trafficClassOf(document.traffic_class ?? "transactional");
 }
 
 export function fromHistory({ history }: Pick<MessageDocument, "history">): StatusChange[] {

@@ -11,7 +11,13 @@ import type { CausedEvent, MessageStore } from "../app/ports.ts";
 import { MESSAGE_MODES, type Message } from "../domain/message.ts";
 import { countChanged } from "../domain/usage.ts";
 import { replaceAll } from "./bulk-writes.ts";
-import { fromDocument, type MessageDocument, nextDocument, SEARCH } from "./documents.ts";
+import {
+  fromDocument,
+  type MessageDocument,
+  nextDocument,
+  readClass,
+  SEARCH,
+} from "./documents.ts";
 import { INDEXES } from "./schema.ts";
 import { insertRecords } from "./sends.ts";
 import { appendUsage } from "./usage.ts";
@@ -124,13 +130,13 @@ export function createMessageStore(
           .hint(INDEXES.due)
           .toArray(),
       );
-      return due.map(({ _id, tenant_id, from, to, status, traffic_class }) => ({
+      return due.map(({ _id, tenant_id, from, to, status, ...rest }) => ({
         id: _id,
         tenantId: tenant_id,
         from,
         to,
         status,
-        trafficClass: traffic_class ?? "transactional",
+        trafficClass: readClass(rest),
       }));
     },
     findCampaign: (tenantId, campaignId, { afterId, statuses }, limit) =>

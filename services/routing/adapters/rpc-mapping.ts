@@ -13,6 +13,9 @@ import {
   type Route as RouteMessage,
   type RouteSchema,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
+import type { TrafficClass as WireTrafficClass } from "../../../proto/gen/sms/v1/sender_id_pb.js";
+import { TRAFFIC_CLASSES } from "../../shared/core/traffic-class.ts";
+import { routeClassOf, WIRE_TRAFFIC_CLASS } from "../../shared/rpc/traffic-class.ts";
 import type * as connector from "../domain/connector.ts";
 import type { DeliveryHealth } from "../domain/delivery-health.ts";
 import type { BindHealth } from "../domain/health.ts";
@@ -117,6 +120,7 @@ export function readRoute(message: RouteMessage | undefined): RouteInput {
     senderIds: message?.senderIds ?? [],
     plans: message?.plans ?? [],
     tenantIds: message?.tenantIds ?? [],
+    trafficClasses: (message?.trafficClasses ?? []).map(routeClassOf),
     prices: (message?.prices ?? []).map(({ prefix, price }) => ({ prefix, price })),
     enabledFromMinute: message?.enabledFromMinute ?? 0,
     enabledUntilMinute: message?.enabledUntilMinute ?? 0,
@@ -129,11 +133,20 @@ export function writeRoute(route: Route): MessageInitShape<typeof RouteSchema> {
     senderIds: [...route.senderIds],
     plans: [...route.plans],
     tenantIds: [...route.tenantIds],
+    trafficClasses: route.trafficClasses.map(wireClassOf),
     prices: route.prices.map(({ prefix, price }) => ({ prefix, price })),
     createdAtMs: BigInt(route.createdAtMs),
     updatedAtMs: BigInt(route.updatedAtMs),
   };
 }
+
+/** A stored class of a newer release has a number that no class of this one has. */
+function wireClassOf(name: string): WireTrafficClass {
+  const known = TRAFFIC_CLASSES.find((one) => one === name);
+  return known === undefined ? UNKNOWN_CLASS : WIRE_TRAFFIC_CLASS[known];
+}
+
+const UNKNOWN_CLASS = 0x7fffffff as WireTrafficClass;
 
 export function writePriceChange(change: PriceChange): MessageInitShape<typeof PriceChangeSchema> {
   return {

@@ -11,6 +11,7 @@ import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { explainRoutes } from "../../shared/routes/select-routes.ts";
 import { auditHandler } from "../../shared/rpc/audit-handler.ts";
 import { currentCall, runAsActor } from "../../shared/rpc/call-context.ts";
+import { readTrafficClass } from "../../shared/rpc/traffic-class.ts";
 import type { HealthService } from "../app/health.ts";
 import type { TableReader } from "../app/load-route-table.ts";
 import type { RoutingService } from "../app/routing.ts";
@@ -145,6 +146,7 @@ async function explain(
     tenantId: request.tenantId,
     plan: request.plan || "default",
     senderName: request.from,
+    trafficClass: readTrafficClass(request.trafficClass) ?? "transactional",
     digits: to.slice(1),
     nowMs: Date.now(),
     random: Math.random,

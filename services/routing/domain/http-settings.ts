@@ -1,4 +1,5 @@
 import { UNDELIVERED_CODES } from "./smpp-settings.ts";
+import { checkSubmitErrorCodes } from "./submit-error-codes.ts";
 import { checkThrottleScopes, type ThrottleScopes } from "./throttle-scopes.ts";
 import { checkLength, checkOneOf, checkWhole, type FieldErrors } from "./validation-errors.ts";
 
@@ -17,6 +18,15 @@ export type HttpSettings = {
   readonly receiptStatusPointer: string;
   readonly receiptStatuses: Readonly<Record<string, string>>;
   readonly throttleScopes: ThrottleScopes;
+  readonly errorPointer: string;
+  readonly submitErrorCodes: Readonly<Record<string, string>>;
+  readonly inboundFromPointer: string;
+  readonly inboundToPointer: string;
+  readonly inboundBodyPointer: string;
+  readonly inboundIdPointer: string;
+  readonly inboundReferencePointer: string;
+  readonly inboundTotalPointer: string;
+  readonly inboundSequencePointer: string;
 };
 
 /** Defaults of a new connector. */
@@ -35,6 +45,15 @@ export const HTTP_DEFAULTS: HttpSettings = {
   receiptStatusPointer: "/status",
   receiptStatuses: { delivered: "delivered", undelivered: "undelivered" },
   throttleScopes: {},
+  errorPointer: "",
+  submitErrorCodes: {},
+  inboundFromPointer: "/from",
+  inboundToPointer: "/to",
+  inboundBodyPointer: "/text",
+  inboundIdPointer: "",
+  inboundReferencePointer: "",
+  inboundTotalPointer: "",
+  inboundSequencePointer: "",
 };
 
 /** Placeholder for a header's value in lists: the value is often a credential. */
@@ -64,6 +83,14 @@ export function checkHttp(errors: FieldErrors, http: HttpSettings): void {
     ["id_pointer", http.idPointer],
     ["receipt_id_pointer", http.receiptIdPointer],
     ["receipt_status_pointer", http.receiptStatusPointer],
+    ["error_pointer", http.errorPointer],
+    ["inbound_from_pointer", http.inboundFromPointer],
+    ["inbound_to_pointer", http.inboundToPointer],
+    ["inbound_body_pointer", http.inboundBodyPointer],
+    ["inbound_id_pointer", http.inboundIdPointer],
+    ["inbound_reference_pointer", http.inboundReferencePointer],
+    ["inbound_total_pointer", http.inboundTotalPointer],
+    ["inbound_sequence_pointer", http.inboundSequencePointer],
   ] as const) {
     if (!JSON_POINTER.test(pointer) || pointer.length > 256) {
       errors.add(`http.${field}`, "invalid_format", "must be a JSON pointer (RFC 6901)");
@@ -73,6 +100,8 @@ export function checkHttp(errors: FieldErrors, http: HttpSettings): void {
   checkWhole(errors, "http.concurrency", http.concurrency, 1, 1000);
   checkLength(errors, "http.receipt_secret", http.receiptSecret, 16, 256);
   checkThrottleScopes(errors, "http", http.throttleScopes);
+  checkSubmitErrorCodes(errors, "http", http.submitErrorCodes);
+  checkPartPointers(errors, http);
   for (const [theirs, ours] of Object.entries(http.receiptStatuses)) {
     const field = `http.receipt_statuses.${theirs}`;
     checkOneOf(errors, field, ours, [
@@ -81,6 +110,20 @@ export function checkHttp(errors: FieldErrors, http: HttpSettings): void {
       "acknowledged",
       ...UNDELIVERED_CODES,
     ]);
+  }
+}
+
+/** Parts can be joined only by all three. */
+function checkPartPointers(errors: FieldErrors, http: HttpSettings): void {
+  const pointers = [
+    ["inbound_reference_pointer", http.inboundReferencePointer],
+    ["inbound_total_pointer", http.inboundTotalPointer],
+    ["inbound_sequence_pointer", http.inboundSequencePointer],
+  ] as const;
+  const missing = pointers.filter(([, pointer]) => pointer === "");
+  if (missing.length === pointers.length) return;
+  for (const [field] of missing) {
+    errors.add(`http.${field}`, "required", "parts need reference, number and place");
   }
 }
 

@@ -1,7 +1,9 @@
 import { AMOUNT_MAX, formatAmount } from "../../shared/core/money.ts";
+import { TRAFFIC_CLASSES } from "../../shared/core/traffic-class.ts";
 import type { PriceRule, RouteRule } from "../../shared/routes/route-table.ts";
 import {
   checkLength,
+  checkOneOf,
   checkWhole,
   createFieldErrors,
   type FieldErrors,
@@ -48,6 +50,7 @@ const FIELDS: Readonly<Record<string, keyof RouteInput>> = {
   sender_ids: "senderIds",
   plans: "plans",
   tenant_ids: "tenantIds",
+  traffic_classes: "trafficClasses",
   prices: "prices",
   enabled_from_minute: "enabledFromMinute",
   enabled_until_minute: "enabledUntilMinute",
@@ -118,8 +121,16 @@ function checkRoute(route: Route): void {
   checkList(errors, "route.sender_ids", route.senderIds, 11);
   checkList(errors, "route.plans", route.plans, 64);
   checkList(errors, "route.tenant_ids", route.tenantIds, 64);
+  checkClasses(errors, route.trafficClasses);
   checkPrices(errors, route.prices);
   errors.throwIfAny();
+}
+
+/** A class that this release does not know must not make a route that carries every class. */
+function checkClasses(errors: FieldErrors, classes: readonly string[]): void {
+  const field = "route.traffic_classes";
+  for (const one of classes) checkOneOf(errors, field, one, TRAFFIC_CLASSES);
+  if (new Set(classes).size < classes.length) errors.add(field, "invalid_value", "names one twice");
 }
 
 function checkList(

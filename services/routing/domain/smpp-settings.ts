@@ -1,3 +1,4 @@
+import { checkSubmitErrorCodes } from "./submit-error-codes.ts";
 import { checkThrottleScopes, type ThrottleScopes } from "./throttle-scopes.ts";
 import { checkLength, checkOneOf, checkWhole, type FieldErrors } from "./validation-errors.ts";
 
@@ -27,6 +28,7 @@ export type SmppSettings = {
   readonly errorCodes: Readonly<Record<string, string>>;
   readonly optionalParameters: string;
   readonly throttleScopes: ThrottleScopes;
+  readonly submitErrorCodes: Readonly<Record<string, string>>;
 };
 
 /** Defaults of a new connector. */
@@ -55,6 +57,7 @@ export const SMPP_DEFAULTS: SmppSettings = {
   errorCodes: {},
   optionalParameters: "auto",
   throttleScopes: {},
+  submitErrorCodes: {},
 };
 
 /** Our error codes of an undelivered message (docs/contract.md#statuses). */
@@ -66,6 +69,7 @@ export const UNDELIVERED_CODES = [
   "network_error",
   "validity_expired",
   "spam_blocked",
+  "dnd_blocked",
   "carrier_rejected",
   "unknown",
 ] as const;
@@ -116,6 +120,7 @@ export function checkSmpp(errors: FieldErrors, smpp: SmppSettings): void {
   ]);
   checkErrorCodes(errors, smpp.errorCodes);
   checkThrottleScopes(errors, "smpp", smpp.throttleScopes);
+  checkSubmitErrorCodes(errors, "smpp", smpp.submitErrorCodes);
 }
 
 /**

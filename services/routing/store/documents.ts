@@ -30,6 +30,8 @@ export type RouteDocument = {
   sender_ids: string[];
   plans: string[];
   tenant_ids: string[];
+  /** Absent in documents of earlier releases. */
+  traffic_classes?: string[];
   prices: { prefix: string; price: Long | number }[];
   prices_version: number;
   enabled_from_minute: number;
@@ -142,6 +144,7 @@ export function toRouteDocument(route: Route): RouteDocument {
     sender_ids: [...route.senderIds],
     plans: [...route.plans],
     tenant_ids: [...route.tenantIds],
+    traffic_classes: [...route.trafficClasses],
     prices: route.prices.map(({ prefix, price }) => ({ prefix, price: Long.fromBigInt(price) })),
     prices_version: route.pricesVersion,
     enabled_from_minute: route.enabledFromMinute,
@@ -162,6 +165,7 @@ export function fromRouteDocument(document: RouteDocument): Route {
     senderIds: document.sender_ids,
     plans: document.plans,
     tenantIds: document.tenant_ids,
+    trafficClasses: document.traffic_classes ?? [],
     prices: document.prices.map(({ prefix, price }) => ({ prefix, price: toBigInt(price) })),
     pricesVersion: document.prices_version,
     enabledFromMinute: document.enabled_from_minute,

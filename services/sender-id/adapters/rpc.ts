@@ -6,15 +6,15 @@ import {
   SenderIdReview,
   SenderIdService as SenderIdRpc,
   SenderIdStatus as StatusProto,
-  TrafficClass as TrafficClassProto,
 } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { checkCursor, checkItems, checkKnown, pageLimit } from "../../shared/core/limits.ts";
 import { type Idempotency, runOnce } from "../../shared/core/run-once.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { auditHandler } from "../../shared/rpc/audit-handler.ts";
 import { readRequestKey } from "../../shared/rpc/request-key.ts";
+import { readTrafficClass } from "../../shared/rpc/traffic-class.ts";
 import type { SenderIdService } from "../app/sender-ids.ts";
-import type { Review, SenderIdStatus, TrafficClass } from "../domain/sender-id.ts";
+import type { Review, SenderIdStatus } from "../domain/sender-id.ts";
 import { resolvedToProto, senderIdToProto } from "./proto.ts";
 
 const STATUS_FROM_PROTO: Readonly<Partial<Record<StatusProto, SenderIdStatus>>> = {
@@ -29,13 +29,6 @@ const REVIEW_FROM_PROTO: Readonly<Partial<Record<SenderIdReview, Review>>> = {
   [SenderIdReview.REJECT]: "reject",
   [SenderIdReview.SUSPEND]: "suspend",
   [SenderIdReview.REINSTATE]: "reinstate",
-};
-
-/** `UNSPECIFIED` has no entry: the request gives no class. */
-const CLASS_FROM_PROTO: Readonly<Partial<Record<TrafficClassProto, TrafficClass>>> = {
-  [TrafficClassProto.OTP]: "otp",
-  [TrafficClassProto.TRANSACTIONAL]: "transactional",
-  [TrafficClassProto.PROMOTIONAL]: "promotional",
 };
 
 /** A page's cursor: the lower-case name of its last sender ID. */
@@ -59,7 +52,7 @@ export function senderIdRoutes(
             request.tenantId,
             request.name,
             request.approve,
-            CLASS_FROM_PROTO[request.trafficClass],
+            readTrafficClass(request.trafficClass),
           ),
         ),
       }),
@@ -91,7 +84,7 @@ export function senderIdRoutes(
       },
       reviewSenderId: async (request) => {
         const action = checkKnown("review", REVIEW_FROM_PROTO[request.review]);
-        const trafficClass = CLASS_FROM_PROTO[request.trafficClass];
+        const trafficClass = readTrafficClass(request.trafficClass);
         const { tenantId, idOrName, reason } = request;
         return {
           senderId: senderIdToProto(

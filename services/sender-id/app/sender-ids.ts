@@ -3,6 +3,7 @@ import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
 import { checkGiven } from "../../shared/core/limits.ts";
 import type { KeyedAnswer } from "../../shared/core/run-once.ts";
+import type { TrafficClass } from "../../shared/core/traffic-class.ts";
 import {
   checkNameRequest,
   createSenderId,
@@ -14,7 +15,6 @@ import {
   review,
   type SenderId,
   type SenderIdStatus,
-  type TrafficClass,
 } from "../domain/sender-id.ts";
 
 /** Filter and page of a list. */

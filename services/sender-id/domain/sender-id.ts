@@ -11,15 +11,13 @@
 import { AppError, type FieldError } from "../../shared/core/errors.ts";
 import { isLegalMove, type StateTable } from "../../shared/core/state-table.ts";
 import { SENDER_NAME } from "../../shared/core/text-forms.ts";
+import type { TrafficClass } from "../../shared/core/traffic-class.ts";
 
 /** A state of the machine above. */
 export type SenderIdStatus = "pending" | "approved" | "rejected" | "suspended";
 
 /** An operator's review. */
 export type Review = "approve" | "reject" | "suspend" | "reinstate";
-
-/** What a sender ID may carry (docs/contract.md#consent), from the most to the least privileged. */
-export type TrafficClass = "otp" | "transactional" | "promotional";
 
 /** A name that a tenant sends from (docs/contract.md#sender-ids). */
 export type SenderId = {

@@ -6,7 +6,7 @@
 /** The price of a segment for numbers with a prefix (digits without +). */
 export type PriceRule = { readonly prefix: string; readonly price: bigint };
 
-/** A route of the routing service; `sms.v1.Route` fits. */
+/** A route of the routing service. */
 export type RouteRule = {
   readonly id: string;
   readonly name: string;
@@ -20,6 +20,8 @@ export type RouteRule = {
   readonly senderIds: readonly string[];
   readonly plans: readonly string[];
   readonly tenantIds: readonly string[];
+  /** Traffic classes; a name that this release does not know matches no message. */
+  readonly trafficClasses: readonly string[];
   readonly prices: readonly PriceRule[];
   /**
    * The minutes of the day, UTC, at which the route accepts messages, compared with the message's send time.
@@ -53,6 +55,7 @@ export type CompiledRoute = {
   readonly senders: ReadonlySet<string> | undefined;
   readonly plans: ReadonlySet<string> | undefined;
   readonly tenants: ReadonlySet<string> | undefined;
+  readonly classes: ReadonlySet<string> | undefined;
   readonly connector: ConnectorRule | undefined;
   /** True when its connector fails or claims nothing now: it comes after the healthy routes. */
   readonly isUnhealthy: boolean;
@@ -137,6 +140,7 @@ function compileRoute(
     senders: toSet(rule.senderIds.map((name) => name.toLowerCase())),
     plans: toSet(rule.plans),
     tenants: toSet(rule.tenantIds),
+    classes: toSet(rule.trafficClasses),
     isUnhealthy: connector?.isActive !== true || unhealthy.has(rule.connectorId),
   };
 }

@@ -2,11 +2,12 @@
  * Selects the routes that can carry a message, in the order of attempts. Messaging decides with `selectRoutes`;
  * routing explains the same decision with `explainRoutes`.
  *
- * A route qualifies when it is enabled, open at the message's send time, allowed for the tenant, its plan and
- * the sender ID, has a connector for live traffic, and has a price for the number (its longest matching
- * prefix). Healthy routes come first, then lower priority values. Routes of the same priority are shuffled by
- * weight: over many messages each comes first in its share.
+ * A route qualifies when it is enabled, open at the message's send time, allowed for the tenant, its plan, the
+ * sender ID and the message's traffic class, has a connector for live traffic, and has a price for the number (its
+ * longest matching prefix). Healthy routes come first, then lower priority values. Routes of the same priority are
+ * shuffled by weight: over many messages each comes first in its share.
  */
+import type { TrafficClass } from "../core/traffic-class.ts";
 import type { CompiledRoute, RouteMatch, RouteTable } from "./route-table.ts";
 
 /** The facts of a message that decide its routes. */
@@ -15,6 +16,7 @@ export type RouteQuery = {
   readonly plan: string;
   /** The sender ID; compared case-insensitively. */
   readonly senderName: string;
+  readonly trafficClass: TrafficClass;
   /** The recipient's E.164 number without +. */
   readonly digits: string;
   /** When the message is to be sent: now, or its scheduled time. */
@@ -125,7 +127,15 @@ function findObstacle(route: CompiledRoute, query: RouteQuery): string | undefin
   if (route.senders?.has(query.senderName.toLowerCase()) === false) {
     return `Not for the sender ID "${query.senderName}".`;
   }
+  if (!carriesClass(route, query.trafficClass)) {
+    return `Not for ${query.trafficClass} messages: it carries ${rule.trafficClasses.join(", ")}.`;
+  }
   return undefined;
+}
+
+/** Whether a route may carry messages of a traffic class. */
+export function carriesClass({ classes }: CompiledRoute, trafficClass: TrafficClass): boolean {
+  return classes?.has(trafficClass) !== false;
 }
 
 function isOpenAt(fromMinute: number, untilMinute: number, nowMs: number): boolean {

@@ -1,7 +1,7 @@
 import { type Charset, DATA_CODING, encodeText, unitsOf } from "./charset.ts";
 import { EncodeError } from "./errors.ts";
 import type { Tlvs } from "./tlvs.ts";
-import { concatenationHeader } from "./user-data-header.ts";
+import { concatenationHeader, HAS_HEADER } from "./user-data-header.ts";
 
 /** The ways to send a message of several segments. */
 export type Concatenator = "udh8" | "udh16" | "sar" | "payload";
@@ -74,7 +74,7 @@ export function splitMessage(message: MessageToSplit): MessagePart[] {
     }
     const header = concatenationHeader(place, concatenator === "udh8" ? 8 : 16);
     const shortMessage = Buffer.concat([header, octets]);
-    return { esmClass: 0x40, dataCoding, shortMessage, tlvs: undefined };
+    return { esmClass: HAS_HEADER, dataCoding, shortMessage, tlvs: undefined };
   });
 }
 

@@ -3,6 +3,7 @@ import { charsetOf, decodeText } from "./charset.ts";
 import { isNoId } from "./message-ids.ts";
 import type { PduOf } from "./pdu.ts";
 import { formatReceiptDate, parseReceiptDate } from "./receipt-dates.ts";
+import { readPart } from "./user-data-header.ts";
 
 /** The message states of SMPP 3.4 section 5.2.28. */
 export type ReceiptState =
@@ -138,12 +139,7 @@ function stateOf(
 }
 
 function textOf(pdu: PduOf<"deliver_sm"> | PduOf<"data_sm">, smscDefault: Charset): string {
-  const short = pdu.command === "deliver_sm" ? pdu.body.shortMessage : undefined;
-  let octets = short?.length ? short : (pdu.tlvs.messagePayload ?? Buffer.alloc(0));
-  if (octets.length > 1024) octets = octets.subarray(0, 1024);
-  if (pdu.body.esmClass & 0x40 && octets.length > 0) {
-    octets = octets.subarray(1 + (octets[0] as number));
-  }
+  let octets = readPart(pdu).octets.subarray(0, 1024);
   const isWide = octets.length >= 4 && octets[0] === 0 && octets[2] === 0;
   // One vendor's codec writes a zero octet before the text.
   if (octets[0] === 0 && !isWide) octets = octets.subarray(1);

@@ -4,10 +4,18 @@
  * agree on them and may not import each other; no other code uses this file.
  */
 
+/** Why a submit is refused; `dnd` because the recipient wants no such messages. */
+export type TestRefusal =
+  | "invalid_destination"
+  | "throttled"
+  | "system_error"
+  | "queue_full"
+  | "dnd";
+
 /** The answer to a submit. `drop_link` closes the connection without an answer. */
 export type TestAnswer =
   | { kind: "accept"; afterMs: number }
-  | { kind: "refuse"; reason: "invalid_destination" | "throttled" | "system_error" | "queue_full" }
+  | { kind: "refuse"; reason: TestRefusal }
   | { kind: "none" }
   | { kind: "drop_link" };
 
@@ -26,6 +34,9 @@ export interface TestPlan {
   receipts: readonly TestReceipt[];
 }
 
+/** The command_status, of the vendor range (SMPP 3.4 section 5.1.3), with which the simulator refuses for `dnd`. */
+export const DND_STATUS = 0x420;
+
 /** How long numbers that end in 9913 answer "message queue full". */
 const QUEUE_FULL_MS = 5000;
 
@@ -38,7 +49,7 @@ const DELIVERED: TestReceipt = {
 };
 const PLAIN: TestPlan = { answer: ACCEPT, receipts: [DELIVERED] };
 
-function refuse(reason: Extract<TestAnswer, { kind: "refuse" }>["reason"]): TestPlan {
+function refuse(reason: TestRefusal): TestPlan {
   return { answer: { kind: "refuse", reason }, receipts: [] };
 }
 
@@ -73,6 +84,7 @@ const PLANS: Readonly<Record<string, PlanOf>> = {
     receipts: [DELIVERED, { ...DELIVERED, afterMs: 1100 }, { ...DELIVERED, afterMs: 1200 }],
   }),
   "9915": () => ({ answer: ACCEPT, receipts: [{ ...DELIVERED, idForm: "decimal" }] }),
+  "9916": () => refuse("dnd"),
 };
 
 /**

@@ -1,3 +1,8 @@
+import type { Tlvs } from "./tlvs.ts";
+
+/** esm_class: the text begins with a user data header (SMPP 3.4 section 5.2.12). */
+export const HAS_HEADER = 0x40;
+
 /** The position of a segment in its message. */
 export interface Concatenation {
   reference: number;
@@ -19,7 +24,7 @@ export interface UserData {
   octets: Buffer;
 }
 
-/** Splits user data that begins with a header (esm_class bit 0x40); an invalid header stays part of the text. */
+/** Splits user data that begins with a header; an invalid header stays part of the text. */
 export function readUserData(octets: Buffer): UserData {
   const end = 1 + (octets[0] ?? 0);
   if (octets.length === 0 || end > octets.length) return { concatenation: undefined, octets };
@@ -45,4 +50,33 @@ export function readUserData(octets: Buffer): UserData {
     }
   }
   return { concatenation, octets: octets.subarray(end) };
+}
+
+/** The text of a deliver_sm, submit_sm or data_sm: in short_message, or in message_payload. */
+export function octetsOf({ body, tlvs }: CarriesText): Buffer {
+  return body.shortMessage?.length ? body.shortMessage : (tlvs.messagePayload ?? NO_OCTETS);
+}
+
+/** The parts of a PDU that hold its text. */
+type CarriesText = {
+  readonly body: { readonly esmClass: number; readonly shortMessage?: Buffer };
+  readonly tlvs: Tlvs;
+};
+
+const NO_OCTETS = Buffer.alloc(0);
+
+/** The text without its header, and its place in a message of several parts, by header or by sar parameters. */
+export function readPart(pdu: CarriesText): UserData {
+  const whole = octetsOf(pdu);
+  const hasHeader = (pdu.body.esmClass & HAS_HEADER) !== 0;
+  const data: UserData = hasHeader
+    ? readUserData(whole)
+    : { concatenation: undefined, octets: whole };
+  return { ...data, concatenation: data.concatenation ?? sarPlace(pdu.tlvs) };
+}
+
+function sarPlace({ sarMsgRefNum, sarTotalSegments, sarSegmentSeqnum }: Tlvs) {
+  if (sarMsgRefNum === undefined) return undefined;
+  if (sarTotalSegments === undefined || sarSegmentSeqnum === undefined) return undefined;
+  return { reference: sarMsgRefNum, total: sarTotalSegments, sequence: sarSegmentSeqnum };
 }

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { CountersSnapshot } from "../app/counters.ts";
-import { type HandsetMessage, parseHandsetMessage } from "../app/mobile-originated.ts";
 import type { Behaviour, BehaviourChange } from "../domain/behaviour.ts";
+import { type HandsetMessage, parseHandsetMessage } from "../domain/handset-message.ts";
 import { ControlError, parseBehaviour } from "../domain/parse-behaviour.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;

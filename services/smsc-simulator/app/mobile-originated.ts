@@ -1,50 +1,54 @@
+import { splitText } from "../../shared/core/segments.ts";
 import { recipientAddress, senderAddress } from "../../shared/smpp/addresses.ts";
 import { encodeText } from "../../shared/smpp/charset.ts";
 import { splitMessage } from "../../shared/smpp/message-parts.ts";
-import { ControlError, objectOf } from "../domain/parse-behaviour.ts";
-import type { Delivery } from "./deliveries.ts";
+import { arriving, type HandsetMessage, messagesOf } from "../domain/handset-message.ts";
+import type { Callback, Callbacks } from "./callbacks.ts";
+import type { Deliveries, Delivery } from "./deliveries.ts";
 
-const TEXT_MAX = 1600;
-
-/** A message from a handset: the body of `POST /mo`. */
-export interface HandsetMessage {
-  source: string;
-  destination: string;
-  text: string;
-  /** The ESME that gets it; when absent every bound ESME that receives. */
-  systemId: string | undefined;
+/** Sends messages from handsets over SMPP, or to the callback of an HTTP carrier; returns how many parts. */
+export function createHandsets(ways: {
+  readonly deliveries: Pick<Deliveries, "add">;
+  readonly callbacks: Callbacks;
+  /** The ESMEs that are bound and receive. */
+  readonly receivers: () => readonly string[];
+}): (burst: HandsetMessage) => number {
+  let reference = 0;
+  return (burst) => {
+    const { url, systemId } = burst;
+    const targets = systemId === undefined ? ways.receivers() : [systemId];
+    let parts = 0;
+    for (const { afterMs, ...one } of messagesOf(burst)) {
+      reference = (reference + 1) & 0xff;
+      const message = { ...burst, ...one };
+      if (url === undefined) {
+        const sent = targets.flatMap((target) => deliveriesOf(message, target, reference));
+        for (const delivery of sent) ways.deliveries.add(delivery, afterMs);
+        parts += sent.length;
+      } else {
+        const sent = callbacksOf(message, url, reference);
+        for (const callback of sent) ways.callbacks.add(callback, afterMs);
+        parts += sent.length;
+      }
+    }
+    return parts;
+  };
 }
 
-/** Reads the body of `POST /mo`. Throws ControlError. */
-export function parseHandsetMessage(input: unknown): HandsetMessage {
-  const json = objectOf(input, "body");
-  const { source, destination, text, system_id: systemId } = json;
-  if (typeof source !== "string" || !/^\+?[0-9]{3,20}$/.test(source)) {
-    throw new ControlError("source must be a number");
-  }
-  if (typeof destination !== "string" || !/^[\x21-\x7e]{1,20}$/.test(destination)) {
-    throw new ControlError("destination must be 1 to 20 printable characters");
-  }
-  if (typeof text !== "string" || text.length === 0 || text.length > TEXT_MAX) {
-    throw new ControlError(`text must be 1 to ${TEXT_MAX} characters`);
-  }
-  if (systemId !== undefined && typeof systemId !== "string") {
-    throw new ControlError("system_id must be text");
-  }
-  return { source, destination, text, systemId };
-}
-
-/** Builds the deliver_sm of each part of a handset's message. */
-export function handsetDeliveries(
-  message: HandsetMessage,
-  systemId: string,
-  reference: number,
-): Delivery[] {
-  const encoding = encodeText(message.text, "gsm7") === undefined ? "ucs2" : "gsm7";
+/** The deliver_sm of each part that arrives. */
+function deliveriesOf(message: HandsetMessage, systemId: string, reference: number): Delivery[] {
+  const { text, encoding, concatenation } = message;
+  const isWide = encoding === undefined ? encodeText(text, "gsm7") === undefined : false;
   const from = recipientAddress(message.source);
   const to = senderAddress(message.destination);
-  const parts = splitMessage({ segments: [message.text], encoding, reference });
-  return parts.map((part) => ({
+  const parts = splitMessage({
+    segments: [text],
+    encoding: encoding === "ucs2" || isWide ? "ucs2" : "gsm7",
+    charset: encoding === "latin1" ? "latin1" : "gsm7",
+    concatenator: concatenation,
+    reference,
+  });
+  return arriving(parts, message.parts).map((part) => ({
     systemId,
     attempts: 0,
     body: {
@@ -60,4 +64,15 @@ export function handsetDeliveries(
     },
     tlvs: part.tlvs,
   }));
+}
+
+/** The callback of each part that arrives. */
+function callbacksOf(message: HandsetMessage, url: string, reference: number): Callback[] {
+  const { segments } = splitText(message.text);
+  const { source: from, destination: to } = message;
+  const parts = segments.map((text, at) => ({
+    ...{ id: crypto.randomUUID(), from, to, text },
+    ...(segments.length > 1 ? { reference, parts: segments.length, part: at + 1 } : {}),
+  }));
+  return arriving(parts, message.parts).map((body) => ({ url, body }));
 }

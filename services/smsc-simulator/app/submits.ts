@@ -1,5 +1,5 @@
 import { STATUS } from "../../shared/smpp/statuses.ts";
-import { planSubmit, type TestPlan } from "../../shared/smpp/test-numbers.ts";
+import { DND_STATUS, planSubmit, type TestPlan } from "../../shared/smpp/test-numbers.ts";
 import type { BehaviourSwitch } from "../domain/behaviour.ts";
 import { placeOf, submitIdentity } from "../domain/deduplicate.ts";
 import { sampleLatency } from "../domain/latency.ts";
@@ -17,6 +17,7 @@ const REFUSALS = {
   throttled: STATUS.ESME_RTHROTTLED,
   system_error: STATUS.ESME_RSYSERR,
   queue_full: STATUS.ESME_RMSGQFUL,
+  dnd: DND_STATUS,
 } as const;
 
 /** The default delay of receipts in the test numbers; `receipts.delay_ms` replaces it. */

@@ -1,5 +1,5 @@
 import type { Pdu, PduOf } from "../../shared/smpp/pdu.ts";
-import { type Concatenation, readUserData } from "../../shared/smpp/user-data-header.ts";
+import { type Concatenation, octetsOf, readPart } from "../../shared/smpp/user-data-header.ts";
 
 type Submitted = PduOf<"submit_sm"> | PduOf<"data_sm">;
 
@@ -16,28 +16,19 @@ export const MESSAGE_NAME_TAG = 0x1500;
  */
 export function submitIdentity(pdu: Submitted): string {
   const { body, tlvs } = pdu;
-  const text = pdu.command === "submit_sm" ? pdu.body.shortMessage : NO_OCTETS;
   const name = tlvs.other?.find(({ tag }) => tag === MESSAGE_NAME_TAG);
   if (name !== undefined) {
     const place = placeOf(pdu)?.sequence ?? 0;
     return `${body.destinationAddr}/${name.value.toString("latin1")}/${place}`;
   }
-  const octets = text.length > 0 ? text : (tlvs.messagePayload ?? NO_OCTETS);
   const sar = `${tlvs.sarMsgRefNum ?? ""}.${tlvs.sarSegmentSeqnum ?? ""}`;
   const own = `${sar}.${tlvs.userMessageReference ?? ""}.${body.dataCoding}`;
-  return `${body.destinationAddr}/${body.sourceAddr}/${own}/${digest(octets)}`;
+  return `${body.destinationAddr}/${body.sourceAddr}/${own}/${digest(octetsOf(pdu))}`;
 }
 
-const NO_OCTETS = Buffer.alloc(0);
-
 /** The place of a part in its message; undefined for a message of one part. */
-export function placeOf({ command, body, tlvs }: Submitted): Concatenation | undefined {
-  if ((body.esmClass & 0x40) !== 0) {
-    return command === "submit_sm" ? readUserData(body.shortMessage).concatenation : undefined;
-  }
-  const { sarMsgRefNum: reference, sarTotalSegments: total, sarSegmentSeqnum: sequence } = tlvs;
-  if (reference === undefined || total === undefined || sequence === undefined) return undefined;
-  return { reference, total, sequence };
+export function placeOf(pdu: Submitted): Concatenation | undefined {
+  return readPart(pdu).concatenation;
 }
 
 /** Two FNV-1a hashes: 64 bits, so a pair of texts collides with probability 2^-64. */

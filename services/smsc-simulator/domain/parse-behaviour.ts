@@ -87,7 +87,8 @@ export function objectOf(value: unknown, name: string): Json {
   return value as Json;
 }
 
-function oneOf<T extends string>(value: unknown, name: string, known: readonly T[]): T {
+/** One of some words. Throws ControlError. */
+export function oneOf<T extends string>(value: unknown, name: string, known: readonly T[]): T {
   const found = known.find((one) => one === value);
   if (found === undefined) throw new ControlError(`${name} must be one of ${known.join(", ")}`);
   return found;
@@ -98,7 +99,8 @@ function digits(value: unknown, name: string): string {
   throw new ControlError(`${name} must be 1 to 15 digits`);
 }
 
-function number(value: unknown, name: string, min: number, max: number): number {
+/** A number within bounds. Throws ControlError. */
+export function number(value: unknown, name: string, min: number, max: number): number {
   if (typeof value !== "number" || !(value >= min && value <= max)) {
     throw new ControlError(`${name} must be a number from ${min} to ${max}`);
   }

@@ -5,7 +5,9 @@ import { checkCampaignMessages } from "../check/campaign-messages.ts";
 import { checkCampaigns } from "../check/campaigns.ts";
 import { checkCharges } from "../check/charges.ts";
 import { checkCurrencies } from "../check/currencies.ts";
+import { checkInbound } from "../check/inbound.ts";
 import { checkMessages } from "../check/messages.ts";
+import { checkOptOuts } from "../check/opt-outs.ts";
 import { type CheckReport, type CheckRun, withStreamsClosed } from "../check/report.ts";
 import { checkWallets } from "../check/wallets.ts";
 import type { Run } from "../cli/command.ts";
@@ -18,6 +20,8 @@ const PARTS: readonly (readonly [string, (run: CheckRun) => Promise<CheckReport>
   ["currencies", checkCurrencies],
   ["campaigns", checkCampaigns],
   ["messages of campaigns", (run) => checkCampaignMessages(run)],
+  ["opt-outs", checkOptOuts],
+  ["inbound messages", checkInbound],
 ];
 
 /** Proves the invariants of docs/invariants.md on live data. */

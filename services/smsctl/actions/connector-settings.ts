@@ -33,6 +33,7 @@ export function smppSettings(options: Options): MessageInitShape<typeof SmppSett
     errorCodes: options.mapOrNone("error-codes"),
     optionalParameters: options.named("optional-parameters"),
     throttleScopes: options.mapOrNone("throttle-scopes"),
+    submitErrorCodes: options.mapOrNone("submit-error-codes"),
   });
 }
 
@@ -51,6 +52,15 @@ export function httpSettings(options: Options): MessageInitShape<typeof HttpSett
     receiptStatusPointer: options.optional("receipt-status-pointer"),
     receiptStatuses: options.map("receipt-statuses"),
     throttleScopes: options.mapOrNone("http-throttle-scopes"),
+    errorPointer: options.optional("error-pointer"),
+    submitErrorCodes: options.mapOrNone("http-submit-error-codes"),
+    inboundFromPointer: options.optional("inbound-from-pointer"),
+    inboundToPointer: options.optional("inbound-to-pointer"),
+    inboundBodyPointer: options.optional("inbound-body-pointer"),
+    inboundIdPointer: options.optional("inbound-id-pointer"),
+    inboundReferencePointer: options.optional("inbound-reference-pointer"),
+    inboundTotalPointer: options.optional("inbound-total-pointer"),
+    inboundSequencePointer: options.optional("inbound-sequence-pointer"),
   });
 }
 

@@ -9,6 +9,7 @@ import {
   DeliveryHealthSchema,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { isRow, type Json, type Row } from "../../shared/cli/cell.ts";
+import type { Options } from "../../shared/cli/options.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { carrierOps } from "../calls/clients.ts";
 import type { CommandContext, Run } from "../cli/command.ts";
@@ -89,10 +90,7 @@ export const remove: Run = async ({ clients, options, output }) => {
 
 /** The unmatched receipts of the last three days, from a carrier's ops port. */
 export const unmatched: Run = async ({ options, output }) => {
-  const context = options.optional("context");
-  const { url, token } = carrierOps(process.env, context, options.optional("ops"));
-  const found = await fetchUnmatched(new URL("/unmatched-receipts", url), token);
-  const rows = (Array.isArray(found) ? found : []).filter(isRow);
+  const rows = await fetchFromCarrier(options, "/unmatched-receipts");
   await output.list(rows, { columns: Object.keys(rows[0] ?? {}).map((name) => `${name}…`) });
   if (rows.length >= UNMATCHED_MAX) {
     output.more(`these are the newest ${UNMATCHED_MAX}; there may be more`);
@@ -100,14 +98,27 @@ export const unmatched: Run = async ({ options, output }) => {
   return 0;
 };
 
-async function fetchUnmatched(url: URL, token: string): Promise<Json> {
+/** Where each HTTP carrier posts messages from handsets, from a carrier's ops port. */
+export const inboundUrls: Run = async ({ options, output }) => {
+  await output.list(await fetchFromCarrier(options, "/inbound-urls"), {
+    columns: ["connector", "url"],
+  });
+  return 0;
+};
+
+async function fetchFromCarrier(options: Options, path: string): Promise<Row[]> {
+  const context = options.optional("context");
+  const ops = carrierOps(process.env, context, options.optional("ops"));
+  const url = new URL(path, ops.url);
+  const { token } = ops;
   try {
     const answer = await fetch(url, {
       headers: { authorization: `Bearer ${token}` },
       signal: AbortSignal.timeout(10_000),
     });
     if (!answer.ok) throw new Error(`it answered ${answer.status}`);
-    return (await answer.json()) as Json;
+    const found = (await answer.json()) as Json;
+    return (Array.isArray(found) ? found : []).filter(isRow);
   } catch (error) {
     // The text of fetch's own error is always "fetch failed".
     const { message, cause } = error as Error;

@@ -5,7 +5,9 @@ import {
   type Route,
   RouteSchema,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
+import { TrafficClass } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { isRow, type Row } from "../../shared/cli/cell.ts";
+import { readEnumWord } from "../../shared/cli/enum-word.ts";
 import { defined, type Options } from "../../shared/cli/options.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { parseAmount } from "../../shared/core/money.ts";
@@ -30,6 +32,7 @@ export const add: Run = async (context) => {
       plans: options.list("plans"),
       senderIds: options.list("sender-ids"),
       tenantIds: tenants,
+      trafficClasses: options.list("classes").map(readClass),
       prices: readPrices(options.list("prices")),
       ...readHours(options.optional("hours")),
     },
@@ -47,10 +50,10 @@ export const list: Run = async ({ clients, options, output }) => {
       tableRows: shown.map(overview),
       columns: [
         ...["name", "connector_id", "enabled", "priority", "weight", "prices", "hours"],
-        ...["plans…", "sender_ids…", "tenant_ids…", "id"],
+        ...["plans…", "sender_ids…", "tenant_ids…", "traffic_classes…", "id"],
       ],
       wide: ["created_at", "updated_at"],
-      headings: { connector_id: "connector", tenant_ids: "tenants" },
+      headings: { connector_id: "connector", tenant_ids: "tenants", traffic_classes: "classes" },
     },
   );
   return 0;
@@ -121,6 +124,7 @@ export const explain: Run = async ({ clients, options, output }) => {
     to: options.optionOrWord("to", "The number"),
     from: options.optional("from") ?? "",
     segments: options.whole("segments") ?? 1,
+    trafficClass: readClass(options.optional("class") ?? "transactional"),
     tenantId: found?.tenant?.id ?? "",
     plan: found?.tenant?.plan ?? "default",
   });
@@ -151,8 +155,13 @@ async function readChanges({ clients, options }: CommandContext) {
     senderIds: readLimit(options, "sender-ids"),
     tenantIds:
       tenants && (await Promise.all(tenants.map((tenant) => resolveTenant(clients, tenant)))),
+    trafficClasses: readLimit(options, "classes")?.map(readClass),
     ...readHours(options.optional("hours")),
   });
+}
+
+function readClass(text: string): TrafficClass {
+  return readEnumWord(TrafficClass, text, "class");
 }
 
 /** The items that a route is limited to; `*` alone gives none, which lifts the limit. */

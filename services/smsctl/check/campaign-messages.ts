@@ -5,7 +5,7 @@
 import type { CampaignRecipient } from "../../../proto/gen/sms/v1/campaign_pb.js";
 import { type Message, MessageSource } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { pause } from "../../shared/flow/backoff.ts";
-import { pagesOfTenants } from "../calls/tenants.ts";
+import { checkedTenants } from "./checked-tenants.ts";
 import { judgeRow, type RowFault } from "./judge-row.ts";
 import { checkInParallel, RECHECKS_MAX, undefinedIfNotFound } from "./recheck.ts";
 import {
@@ -47,7 +47,7 @@ export async function checkCampaignMessages(
   }
   // One page is read while the one before it is compared.
   let comparing = Promise.resolve();
-  for await (const tenantId of tenantsOf(run)) {
+  for await (const tenantId of checkedTenants(run)) {
     for await (const page of pagesOfMessages(run, tenantId)) {
       await comparing;
       comparing = compare(page);
@@ -114,11 +114,6 @@ async function readRows(run: CheckRun, campaignId: string, messages: readonly Me
   const rows: readonly CampaignRecipient[] = answer?.recipients ?? [];
   const byNumber = new Map(rows.map((row) => [row.to, row]));
   return { byNumber, areExpired: answer?.rowsExpired ?? false };
-}
-
-async function* tenantsOf({ clients, tenantId, signal }: CheckRun): AsyncGenerator<string> {
-  if (tenantId !== "") return yield tenantId;
-  for await (const page of pagesOfTenants(clients, { signal })) yield* page.map(({ id }) => id);
 }
 
 /** The tenant's messages of campaigns, newest first. */

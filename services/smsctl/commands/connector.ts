@@ -32,6 +32,10 @@ const SMPP: readonly OptionDefinition[] = [
   { flags: "--destination-npi <number>", about: "SMPP: a number, or default." },
   { flags: "--error-codes <theirs=ours,…>", about: "SMPP: codes in receipts, or none." },
   { flags: "--throttle-scopes <status=scope,…>", about: "SMPP: bind or number, or none." },
+  {
+    flags: "--submit-error-codes <status=code,…>",
+    about: "SMPP: refusals that mean dnd_blocked, or none.",
+  },
 ];
 
 /** The options of HTTP settings. */
@@ -49,6 +53,18 @@ const HTTP: readonly OptionDefinition[] = [
   { flags: "--receipt-status-pointer <pointer>", about: "HTTP: where a receipt has its status." },
   { flags: "--receipt-statuses <theirs=ours,…>", about: "HTTP: all statuses of receipts." },
   { flags: "--http-throttle-scopes <status=scope,…>", about: "HTTP: bind or number, or none." },
+  { flags: "--error-pointer <pointer>", about: "HTTP: where a response has an error code." },
+  {
+    flags: "--http-submit-error-codes <theirs=code,…>",
+    about: "HTTP: statuses and error codes that mean dnd_blocked, or none.",
+  },
+  { flags: "--inbound-from-pointer <pointer>", about: "HTTP: where a callback has the sender." },
+  { flags: "--inbound-to-pointer <pointer>", about: "HTTP: where a callback has our number." },
+  { flags: "--inbound-body-pointer <pointer>", about: "HTTP: where a callback has the text." },
+  { flags: "--inbound-id-pointer <pointer>", about: "HTTP: where a callback has its id." },
+  { flags: "--inbound-reference-pointer <pointer>", about: "HTTP: the reference of a part." },
+  { flags: "--inbound-total-pointer <pointer>", about: "HTTP: how many parts there are." },
+  { flags: "--inbound-sequence-pointer <pointer>", about: "HTTP: the place of a part, from 1." },
 ];
 
 export const CONNECTOR_GROUP: Group = {
@@ -76,6 +92,14 @@ export const CONNECTOR_GROUP: Group = {
       examples: ["connector queues --watch"],
       isList: true,
       load: async () => (await actions()).queues,
+    },
+    {
+      name: "inbound-urls",
+      about: "List where HTTP carriers post messages from handsets.",
+      examples: ["connector inbound-urls"],
+      options: [{ flags: "--ops <url>", about: "The carrier's ops port; CARRIER_OPS by default." }],
+      isList: true,
+      load: async () => (await actions()).inboundUrls,
     },
     {
       name: "unmatched",

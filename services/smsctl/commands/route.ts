@@ -17,6 +17,10 @@ const LIMITS: readonly OptionDefinition[] = [
   { flags: "--plans <plan,…>", about: "Only for these plans; * for all." },
   { flags: "--sender-ids <name,…>", about: "Only for these sender IDs; * for all." },
   { flags: "--tenants <tenant,…>", about: "Only for these tenants; * for all." },
+  {
+    flags: "--classes <class,…>",
+    about: "Only otp, transactional or promotional messages; * for all.",
+  },
   { flags: "--hours <range>", about: "When messages are accepted, UTC: 07:00-22:30, or always." },
 ];
 
@@ -113,6 +117,7 @@ export const ROUTE_GROUP: Group = {
         { flags: "--tenant <tenant>", about: "For this tenant." },
         { flags: "--from <sender>", about: "From this sender ID." },
         { flags: "--segments <count>", about: "With this many segments." },
+        { flags: "--class <class>", about: "Of this traffic class; transactional by default." },
       ],
       load: async () => (await actions()).explain,
     },

@@ -30,6 +30,7 @@ const NAMES = /(^|_)(key|message|endpoint|delivery|reservation|campaign|sender)_
 
 /** Methods with such a field that serve no tenant, and where the value comes from. */
 const NAMED_BY_SERVICES: Readonly<Record<string, string>> = {
+  "ConsentService/RecordInbound": "carrier_message_id is an id of the carrier, not of ours",
   "MessagingService/SendMessages": "a campaign's id is a label of the tenant's own messages",
   "MessagingService/SendMany": "as SendMessages",
   "MessagingService/SendEach": "as SendMessages",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { create } from "@bufbuild/protobuf";
 import { HttpSettingsSchema } from "../../../proto/gen/sms/v1/routing_pb.js";
-import { startReceiptListener } from "../../../services/carrier/adapters/receipt-listener.ts";
+import { startCallbackListener } from "../../../services/carrier/adapters/callback-listener.ts";
 import type { IncomingReceipt } from "../../../services/carrier/domain/message.ts";
 import { makeReceiptUrl } from "../../../services/carrier/domain/receipt-url.ts";
 import type { Random } from "../random.ts";
@@ -42,12 +42,13 @@ export const receiptRequestTarget: FuzzTarget = {
   name: "receipt-request",
   async open() {
     let taken: IncomingReceipt[] = [];
-    const listener = await startReceiptListener({
+    const listener = await startCallbackListener({
       host: "127.0.0.1",
       port: 0,
       clock: { now: () => 1_795_000_000_000 },
       findSettings: (id) => (id === PLACE.connectorId ? SETTINGS : undefined),
       onReceipt: async (receipt) => void taken.push(receipt),
+      onInbound: async () => assert.fail("no call of this target is a message from a handset"),
     });
     return {
       seeds: [GOOD, request(PATH, "application/x-www-form-urlencoded", "state=OK")].map((text) =>

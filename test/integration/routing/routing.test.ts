@@ -44,6 +44,7 @@ const ROUTE = {
   senderIds: [],
   plans: [],
   tenantIds: [],
+  trafficClasses: [],
   prices: [{ prefix: "234", price: 9_007_199_254_740_993n }],
   enabledFromMinute: 0,
   enabledUntilMinute: 0,

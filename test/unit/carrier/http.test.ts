@@ -56,6 +56,10 @@ describe("requests from a template", () => {
 });
 
 describe("the outcome of an HTTP answer", () => {
+  const RULES = {
+    ...{ idPointer: "/id", scopes: httpThrottleScopes({}) },
+    ...{ errorPointer: "", submitErrorCodes: {} },
+  };
   const table = [
     [200, '{"id":"c7"}', "accepted"],
     [202, '{"id":17}', "accepted"],
@@ -74,17 +78,38 @@ describe("the outcome of an HTTP answer", () => {
   ] as const;
   for (const [status, body, expected] of table) {
     it(`${status} ${body}: ${expected}`, () => {
-      const outcome = readHttpResponse({ status, body }, "/id", httpThrottleScopes({}), 0);
+      const outcome = readHttpResponse({ status, body }, RULES, 0);
       const shown =
         outcome.kind === "refused" ? `refused ${outcome.disposition}` : (outcome.kind as string);
       expect(shown).to.equal(expected);
     });
   }
 
+  it("a refusal that the connector's table names is permanent and has its code", () => {
+    const rules = {
+      ...RULES,
+      errorPointer: "/error/code",
+      submitErrorCodes: { "451": "dnd_blocked", DND: "dnd_blocked", "429": "dnd_blocked" },
+    };
+    const blocked = { kind: "refused", disposition: "permanent", errorCode: "dnd_blocked" };
+    const read = (status: number, body = "") => readHttpResponse({ status, body }, rules, 0);
+    expect(read(451)).to.deep.equal({ ...blocked, code: "http_451" });
+    expect(read(429)).to.deep.equal({ ...blocked, code: "http_429" });
+    for (const status of [200, 400, 500]) {
+      expect(read(status, '{"id":"c1","error":{"code":"DND"}}')).to.deep.equal({
+        ...blocked,
+        code: "http_DND",
+      });
+    }
+    expect(read(200, '{"id":"c1","error":{"code":"OK"}}').kind).to.equal("accepted");
+    expect(read(200, '{"id":"c1","error":{"code":"constructor"}}').kind).to.equal("accepted");
+    expect(read(404)).to.not.have.property("errorCode");
+  });
+
   it("a connector's own throttling statuses replace the usual ones", () => {
     const scopes = httpThrottleScopes({ "429": "number", "420": "bind" });
     const read = (status: number, retryAfter?: string) =>
-      readHttpResponse({ status, body: "", retryAfter }, "/id", scopes, 0);
+      readHttpResponse({ status, body: "", retryAfter }, { ...RULES, scopes }, 0);
     expect(read(429)).to.include({ disposition: "throttled", scope: "number", retryAfterMs: 0 });
     expect(read(420, "2")).to.include({ scope: "bind", retryAfterMs: 2000 });
     expect(read(503)).to.include({ scope: "bind" });

@@ -5,12 +5,15 @@ import {
   type InboundNumber,
   type InboundPart,
   joinParts,
+  needsConfirmation,
   normalisePart,
+  repeatWindowMs,
 } from "../../../services/consent/domain/inbound.ts";
 
 const PART: InboundPart = {
   ...{ connectorId: "smsc", from: "2348031234567", to: "+2442", body: "Hello" },
   ...{ encoding: "gsm7", reference: 0, total: 1, sequence: 1, receivedAtMs: 0 },
+  carrierMessageId: "",
 };
 
 describe("a part of an inbound message", () => {
@@ -38,6 +41,21 @@ describe("a part of an inbound message", () => {
     expect(groupKey(long)).to.equal(groupKey({ ...long, sequence: 2, body: "Other" }));
     expect(groupKey(long)).to.not.equal(groupKey({ ...long, reference: 8 }));
     expect(groupKey(long)).to.not.equal(groupKey({ ...long, from: "+2348030000000" }));
+  });
+
+  it("of one part with the carrier's id repeats the same id with the same text", () => {
+    const named = { ...PART, carrierMessageId: "c-1" };
+    expect(groupKey(named)).to.equal(groupKey({ ...named, receivedAtMs: 9 }));
+    expect(groupKey(named)).to.not.equal(groupKey({ ...named, carrierMessageId: "c-2" }));
+    expect(groupKey(named)).to.not.equal(groupKey({ ...named, body: "Other" }));
+    expect(repeatWindowMs(named)).to.be.greaterThan(repeatWindowMs(PART));
+    expect([needsConfirmation(PART), needsConfirmation(named)]).to.deep.equal([true, false]);
+    expect(needsConfirmation({ ...PART, total: 2 })).to.equal(false);
+  });
+
+  it("is cut to its bounds, and never between the halves of a character", () => {
+    const { body } = normalisePart({ ...PART, body: `${"x".repeat(4095)}😀` });
+    expect(body).to.equal(`${"x".repeat(4095)}\ufffd`);
   });
 
   it("joins the others in the order of their places, as far as they came", () => {

@@ -19,6 +19,7 @@ const route = (id: string, prefix: string, price: bigint) => ({
   senderIds: [],
   plans: [],
   tenantIds: [],
+  trafficClasses: [],
   prices: [{ prefix, price }],
   enabledFromMinute: 0,
   enabledUntilMinute: 0,

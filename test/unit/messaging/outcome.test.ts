@@ -139,6 +139,20 @@ describe("outcomes of submits", () => {
     });
   }
 
+  it("a refusal that says dnd_blocked ends the message, also where another route is left", () => {
+    const said = outcome("refused", { errorCode: "dnd_blocked", carrierCode: "0x420" });
+    const { message } = apply(messageIn("sending"), said);
+    expect(message).to.include({ status: "failed", amount: undefined, carrierCode: "0x420" });
+    expect(message.error?.code).to.equal("dnd_blocked");
+  });
+
+  it("a part that is refused with dnd_blocked names the undelivered message so; the charge stays", () => {
+    const said = outcome("partly_refused", { errorCode: "dnd_blocked" });
+    const { message } = apply(messageIn("sending"), said);
+    expect(message.error?.code).to.equal("dnd_blocked");
+    expect(message).to.include({ status: "undelivered", amount: 40_000n });
+  });
+
   const budgets = [
     ["the carrier's system failed", "carrier_unavailable", 1],
     ["it was throttled, or the link was down", "", 0],

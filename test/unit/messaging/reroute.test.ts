@@ -22,6 +22,8 @@ const routes = ["a", "b", "c"].map(
   }),
 );
 
+const ROUTED = { routes, trafficClass: "transactional" } as const;
+
 /** Availability by the last letter of a route id. */
 const availabilityFor = (availability: Readonly<Record<string, RouteState>>): AvailabilityOf =>
   availabilityBy(({ routeId }) => availability[routeId.slice(-1)] ?? "available");
@@ -29,8 +31,8 @@ const availabilityFor = (availability: Readonly<Record<string, RouteState>>): Av
 /** The same, with some routes moved to other connectors. */
 const moved =
   (to: Readonly<Record<string, string>>, stand = ALL_AVAILABLE): AvailabilityOf =>
-  (route) => ({
-    ...stand(route),
+  (route, trafficClass) => ({
+    ...stand(route, trafficClass),
     connectorId: to[route.routeId.slice(-1)] ?? route.connectorId,
   });
 
@@ -58,16 +60,16 @@ describe("the next route", () => {
   ];
   for (const [at, availability, expected] of cases) {
     it(`at ${at} with ${JSON.stringify(availability)} makes ${expected ?? "an end"}`, () => {
-      expect(order(pickNextRoute(routes, at, availabilityFor(availability)))).to.equal(expected);
+      expect(order(pickNextRoute(ROUTED, at, availabilityFor(availability)))).to.equal(expected);
     });
   }
 });
 
 describe("a route that leads to another connector by now", () => {
   it("is tried over that one at its frozen price, and the others keep their place", () => {
-    const next = pickNextRoute(routes, 0, moved({ a: "x" }, availabilityFor({ c: "removed" })));
+    const next = pickNextRoute(ROUTED, 0, moved({ a: "x" }, availabilityFor({ c: "removed" })));
     expect(next).to.deep.equal([{ ...routes[0], connectorId: "x" }, routes[1], routes[2]]);
-    const second = pickNextRoute(routes, 1, moved({ c: "x" }, availabilityFor({ b: "failing" })));
+    const second = pickNextRoute(ROUTED, 1, moved({ c: "x" }, availabilityFor({ b: "failing" })));
     expect(second).to.deep.equal([routes[0], { ...routes[2], connectorId: "x" }, routes[1]]);
   });
 

@@ -2,11 +2,23 @@ import { expect } from "chai";
 import { createRouteAvailability } from "../../../services/messaging/adapters/route-availability.ts";
 import { TEST_ROUTE } from "../../../services/messaging/domain/build-messages.ts";
 import type { FrozenRoute } from "../../../services/messaging/domain/message.ts";
+import type { TrafficClass } from "../../../services/shared/core/traffic-class.ts";
 import { compileRouteTable, type RouteTable } from "../../../services/shared/routes/route-table.ts";
 
-const route = (id: string, connectorId: string, enabled = true) => ({
+const route = (
+  id: string,
+  connectorId: string,
+  enabled = true,
+  trafficClasses: readonly string[] = [],
+) => ({
   ...{ id, name: id, connectorId, enabled, priority: 1, weight: 1 },
-  ...{ senderIds: [], plans: [], tenantIds: [], prices: [{ prefix: "234", price: 1n }] },
+  ...{
+    senderIds: [],
+    plans: [],
+    tenantIds: [],
+    trafficClasses,
+    prices: [{ prefix: "234", price: 1n }],
+  },
   ...{ enabledFromMinute: 0, enabledUntilMinute: 0 },
 });
 
@@ -20,6 +32,7 @@ const TABLE = compileRouteTable({
     route("failing", "down"),
     route("failing-off", "down", false),
     route("lonely-off", "spare", false),
+    route("alerts", "up", true, ["otp", "transactional"]),
   ],
   connectors: [
     ...["up", "down", "spare"].map((id) => ({ id, isActive: true, isTest: false })),
@@ -46,10 +59,21 @@ describe("the state of frozen routes", () => {
     ["failing", "up", "failing", "down"],
   ] as const) {
     it(`${routeId}, frozen over ${connectorId}: ${state} over ${over}`, () => {
-      const found = availability.availabilityOf(frozen(routeId, connectorId));
+      const found = availability.availabilityOf(frozen(routeId, connectorId), "transactional");
       expect(found).to.deep.equal({ state, connectorId: over });
     });
   }
+
+  it("a route is disabled for messages of a class that it does not carry", () => {
+    const alerts = frozen("alerts", "up");
+    const stateFor = (trafficClass: TrafficClass) =>
+      availability.availabilityOf(alerts, trafficClass).state;
+    expect([stateFor("otp"), stateFor("promotional")]).to.deep.equal(["available", "disabled"]);
+    const carries = (routeId: string) => availability.carries(routeId, "promotional");
+    expect(["alerts", "good", "removed", TEST_ROUTE.routeId].map(carries)).to.deep.equal([
+      ...[false, true, true, true],
+    ]);
+  });
 
   it("the connectors that carry are those that are active and healthy, whatever their routes", () => {
     expect([...availability.usableConnectors()].sort()).to.deep.equal(["spare", "up"]);
@@ -78,6 +102,9 @@ describe("the state of frozen routes", () => {
     });
     expect([...early.usableConnectors()]).to.deep.equal([]);
     const { connectorId } = TEST_ROUTE;
-    expect(early.availabilityOf(TEST_ROUTE)).to.deep.equal({ state: "available", connectorId });
+    expect(early.availabilityOf(TEST_ROUTE, "transactional")).to.deep.equal({
+      state: "available",
+      connectorId,
+    });
   });
 });

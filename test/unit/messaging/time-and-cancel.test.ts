@@ -141,7 +141,9 @@ describe("the end of each state's time", () => {
     expect(events).to.deep.equal([]);
     expect(reroute(message, closed).message).to.equal(message);
     const open = { state: "available", connectorId: "beta" } as const;
-    const moved = reroute(message, (route) => (route.routeId === "rte_B" ? open : closed(route)));
+    const moved = reroute(message, (route, trafficClass) =>
+      route.routeId === "rte_B" ? open : closed(route, trafficClass),
+    );
     expect(currentRoute(moved.message)).to.deep.equal(before.routes[1]);
     const end = due(message, NOW_MS + TIMEOUTS.queueMs, ALL_RIGHTS, closed).message;
     expect(end.error?.code).to.equal("queue_expired");

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { TRAFFIC_CLASSES } from "../../../services/shared/core/traffic-class.ts";
 import {
   compileRouteTable,
   type RouteRule,
@@ -23,6 +24,7 @@ function route(id: string, overrides: Partial<RouteRule> = {}): RouteRule {
     senderIds: [],
     plans: [],
     tenantIds: [],
+    trafficClasses: [],
     prices: [{ prefix: "234", price: 100n }],
     enabledFromMinute: 0,
     enabledUntilMinute: 0,
@@ -45,6 +47,7 @@ const QUERY: RouteQuery = {
   tenantId: "ten_1",
   plan: "default",
   senderName: "Acme",
+  trafficClass: "transactional",
   digits: "2348031234567",
   nowMs: NOON_MS,
   random: () => 0.5,
@@ -98,6 +101,11 @@ describe("choosing routes", () => {
     ["reserved for other tenants", { tenantIds: ["ten_2"] }, /other tenants/],
     ["of another price plan", { plans: ["gold"] }, /price plan/],
     ["reserved for other sender IDs", { senderIds: ["Other"] }, /sender ID/],
+    [
+      "for other traffic classes",
+      { trafficClasses: ["otp", "unknown"] },
+      /it carries otp, unknown/,
+    ],
     ["without a price for the number", { prices: [{ prefix: "44", price: 1n }] }, /No price/],
     ["closed at this hour", { enabledFromMinute: 780, enabledUntilMinute: 840 }, /Closed now/],
   ];
@@ -129,6 +137,25 @@ describe("choosing routes", () => {
     const reserved = { tenantIds: ["ten_1"], plans: ["default"], senderIds: ["ACME"] };
     expect(select([route("a", reserved)])).to.deep.equal(["a"]);
   });
+
+  for (const [classes, carried] of [
+    [[], ["otp", "transactional", "promotional"]],
+    [
+      ["otp", "transactional"],
+      ["otp", "transactional"],
+    ],
+    [["promotional"], ["promotional"]],
+    // A class that only a newer release knows must not make a route that carries all.
+    [["unknown"], []],
+  ] as const) {
+    it(`with the classes ${classes.join(", ") || "none"} carries ${carried.join(", ") || "none"}`, () => {
+      const found = TRAFFIC_CLASSES.filter(
+        (trafficClass) =>
+          select([route("a", { trafficClasses: classes })], { trafficClass }).length,
+      );
+      expect(found).to.deep.equal(carried);
+    });
+  }
 
   const hours: readonly (readonly [number, number, number, boolean])[] = [
     [0, 0, 720, true],

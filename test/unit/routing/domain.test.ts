@@ -205,6 +205,7 @@ describe("a route", () => {
     senderIds: [],
     plans: [],
     tenantIds: [],
+    trafficClasses: [],
     prices: [{ prefix: "234", price: 40_000n }],
     enabledFromMinute: 0,
     enabledUntilMinute: 0,

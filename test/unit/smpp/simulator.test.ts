@@ -12,6 +12,11 @@ import {
   MESSAGE_NAME_TAG,
   submitIdentity,
 } from "../../../services/smsc-simulator/domain/deduplicate.ts";
+import {
+  arriving,
+  messagesOf,
+  parseHandsetMessage,
+} from "../../../services/smsc-simulator/domain/handset-message.ts";
 import { sampleLatency, seededRandom } from "../../../services/smsc-simulator/domain/latency.ts";
 import {
   ControlError,
@@ -32,6 +37,44 @@ function identityOf({ body, tlvs }: Submit): string {
   });
   return submitIdentity(decodePdu(octets, 0, octets.length) as PduOf<"submit_sm">);
 }
+
+describe("messages from handsets", () => {
+  const BODY = { source: "+2348031600098", destination: "2442", text: "Hi {n}" };
+  const burst = (more: object) => [...messagesOf(parseHandsetMessage({ ...BODY, ...more }))];
+
+  it("are one without a count", () => {
+    expect(burst({})).to.deep.equal([{ source: BODY.source, text: "Hi 0", afterMs: 0 }]);
+  });
+
+  it("come from consecutive numbers at an even rate, and begin again with the first number", () => {
+    expect(burst({ count: 4, handsets: 3, rate_per_second: 2 })).to.deep.equal([
+      { source: "+2348031600098", text: "Hi 0", afterMs: 0 },
+      { source: "+2348031600099", text: "Hi 1", afterMs: 500 },
+      { source: "+2348031600100", text: "Hi 2", afterMs: 1000 },
+      { source: "+2348031600098", text: "Hi 3", afterMs: 1500 },
+    ]);
+  });
+
+  it("arrive in the parts that are named, in their order", () => {
+    expect(arriving(["a", "b", "c"], undefined)).to.deep.equal(["a", "b", "c"]);
+    expect(arriving(["a", "b", "c"], [3, 1, 1, 9])).to.deep.equal(["c", "a", "a"]);
+  });
+
+  for (const [what, wrong] of [
+    ["an unknown member", { burst: 2 }],
+    ["text outside of its alphabet", { text: "Ж", encoding: "latin1" }],
+    ["no whole count", { count: 1.5 }],
+    ["too many messages", { count: 1_000_000 }],
+    ["part 0", { parts: [0] }],
+    ["no parts", { parts: [] }],
+    ["another way of joining", { concatenation: "none" }],
+    ["an address that is no URL", { url: "carrier" }],
+  ] as const) {
+    it(`with ${what} are refused`, () => {
+      expect(() => parseHandsetMessage({ ...BODY, ...wrong })).to.throw(ControlError);
+    });
+  }
+});
 
 describe("test numbers", () => {
   const number = (digits: string) => `23480312${digits}`;
@@ -69,6 +112,7 @@ describe("test numbers", () => {
       "accept",
       "1000 delivered none as_answered, 1100 delivered none as_answered, 1200 delivered none as_answered",
     ],
+    ["9916", 1, 0, "dnd", ""],
     ["9915", 1, 0, "accept", "1000 delivered none decimal"],
   ];
   for (const [digits, count, sinceFirstMs, answer, receipts] of ROWS) {

@@ -8,7 +8,7 @@ import {
 import { lowestIdAt, newId } from "../../../services/shared/core/ids.ts";
 import { checkCharges } from "../../../services/smsctl/check/charges.ts";
 import { BREACHES_MAX, withStreamsClosed } from "../../../services/smsctl/check/report.ts";
-import { checkOf, errorOf, type Fakes, refuse, run } from "../../support/smsctl-fakes.ts";
+import { checkOf, errorOf, type Fakes, refuse, run, TENANT } from "../../support/smsctl-fakes.ts";
 
 describe("smsctl check", () => {
   /** A message that is sent and not settled yet. A second look finds the settlement. */
@@ -184,6 +184,39 @@ describe("smsctl check", () => {
     );
   });
 
+  it("names opt-outs that were passed over, and inbound messages that are stored twice", async () => {
+    const services = fakes(1);
+    const { code, result } = await run(["check"], {
+      ...services,
+      messaging: {
+        ...services.messaging,
+        listMessages: ({ to }) => ({
+          messages:
+            to === ""
+              ? []
+              : [{ id: "msg_1", status: 3, trafficClass: 3, claimedAtMs: 70_000n, to }],
+        }),
+      },
+      consent: {
+        listSuppressions: () => ({ suppressions: [{ number: "+2348030000001", createdAtMs: 1n }] }),
+        async *checkInbound() {
+          yield { breaches: [{ invariant: 16, what: "twice", ids: ["inb_1", "inb_2"] }] };
+          yield { messages: 5n, done: true };
+        },
+      },
+    });
+    expect(code).to.equal(1);
+    expect(result.breaches).to.deep.include.members([
+      { invariant: 16, what: "twice", ids: ["inb_1", "inb_2"] },
+      {
+        invariant: 15,
+        what: "a message was sent to a number that had opted out",
+        ids: ["msg_1", TENANT.id],
+      },
+    ]);
+    expect(result).to.include({ opt_outs: 1, inbound_messages: 5 });
+  });
+
   it("fails when every part fails", async () => {
     const away = () => refuse("service_unavailable", "Away.");
     const services = {
@@ -191,6 +224,7 @@ describe("smsctl check", () => {
       wallets: { checkWallets: away, streamSettlements: away },
       tenants: { listTenants: away },
       campaigns: { checkCampaigns: away },
+      consent: { checkInbound: away },
     } as unknown as Fakes;
     const error = await errorOf(run(["check"], services));
     expect(error.code).to.equal("service_unavailable");

@@ -244,6 +244,14 @@ export declare type InboundPart = Message<"sms.v1.InboundPart"> & {
    * @generated from field: int64 received_at_ms = 9;
    */
   receivedAtMs: bigint;
+
+  /**
+   * The carrier's own id of the message, if it gives one. The same id with the same parties and text within a day is a
+   * repeat, also after the acknowledgement.
+   *
+   * @generated from field: string carrier_message_id = 10;
+   */
+  carrierMessageId: string;
 };
 
 /**
@@ -275,7 +283,7 @@ export declare const RecordInboundRequestSchema: GenMessage<RecordInboundRequest
  */
 export declare type RecordInboundResponse = Message<"sms.v1.RecordInboundResponse"> & {
   /**
-   * One for each part, to pass to ConfirmInbound.
+   * One for each part, to pass to ConfirmInbound; empty for a part that needs no confirmation.
    *
    * @generated from field: repeated string tickets = 1;
    */
@@ -932,6 +940,76 @@ export declare type Keywords = Message<"sms.v1.Keywords"> & {
 export declare const KeywordsSchema: GenMessage<Keywords>;
 
 /**
+ * @generated from message sms.v1.CheckInboundRequest
+ */
+export declare type CheckInboundRequest = Message<"sms.v1.CheckInboundRequest"> & {
+  /**
+   * Empty means all tenants, and messages without one.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+};
+
+/**
+ * Describes the message sms.v1.CheckInboundRequest.
+ * Use `create(CheckInboundRequestSchema)` to create a new message.
+ */
+export declare const CheckInboundRequestSchema: GenMessage<CheckInboundRequest>;
+
+/**
+ * @generated from message sms.v1.InboundBreach
+ */
+export declare type InboundBreach = Message<"sms.v1.InboundBreach"> & {
+  /**
+   * @generated from field: int32 invariant = 1;
+   */
+  invariant: number;
+
+  /**
+   * @generated from field: string what = 2;
+   */
+  what: string;
+
+  /**
+   * @generated from field: repeated string ids = 3;
+   */
+  ids: string[];
+};
+
+/**
+ * Describes the message sms.v1.InboundBreach.
+ * Use `create(InboundBreachSchema)` to create a new message.
+ */
+export declare const InboundBreachSchema: GenMessage<InboundBreach>;
+
+/**
+ * @generated from message sms.v1.CheckInboundResponse
+ */
+export declare type CheckInboundResponse = Message<"sms.v1.CheckInboundResponse"> & {
+  /**
+   * @generated from field: repeated sms.v1.InboundBreach breaches = 1;
+   */
+  breaches: InboundBreach[];
+
+  /**
+   * @generated from field: int64 messages = 2;
+   */
+  messages: bigint;
+
+  /**
+   * @generated from field: bool done = 3;
+   */
+  done: boolean;
+};
+
+/**
+ * Describes the message sms.v1.CheckInboundResponse.
+ * Use `create(CheckInboundResponseSchema)` to create a new message.
+ */
+export declare const CheckInboundResponseSchema: GenMessage<CheckInboundResponse>;
+
+/**
  * @generated from message sms.v1.SetKeywordsRequest
  */
 export declare type SetKeywordsRequest = Message<"sms.v1.SetKeywordsRequest"> & {
@@ -1159,6 +1237,16 @@ export declare const ConsentService: GenService<{
     methodKind: "unary";
     input: typeof GetKeywordsRequestSchema;
     output: typeof KeywordsResponseSchema;
+  },
+  /**
+   * Checks that each inbound message is stored once (invariant 16).
+   *
+   * @generated from rpc sms.v1.ConsentService.CheckInbound
+   */
+  checkInbound: {
+    methodKind: "server_streaming";
+    input: typeof CheckInboundRequestSchema;
+    output: typeof CheckInboundResponseSchema;
   },
   /**
    * The changes that calls have made to this service's data, newest first.

@@ -201,6 +201,25 @@ export declare type Message = Message$1<"sms.v1.Message"> & {
    * @generated from field: string carrier_code = 27;
    */
   carrierCode: string;
+
+  /**
+   * @generated from field: sms.v1.TrafficClass traffic_class = 28;
+   */
+  trafficClass: TrafficClass;
+
+  /**
+   * The last claim of a carrier; 0 before.
+   *
+   * @generated from field: int64 claimed_at_ms = 29;
+   */
+  claimedAtMs: bigint;
+
+  /**
+   * The confirmation of an opt-out, which the opt-out does not block.
+   *
+   * @generated from field: bool is_consent_reply = 30;
+   */
+  isConsentReply: boolean;
 };
 
 /**

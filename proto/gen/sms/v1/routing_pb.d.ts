@@ -6,6 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { TrafficClass } from "./sender_id_pb.js";
 import type { Actor, Mode } from "./common_pb.js";
 import type { ListAuditRecordsRequestSchema, ListAuditRecordsResponseSchema } from "./audit_pb.js";
 
@@ -166,6 +167,13 @@ export declare type SmppSettings = Message<"sms.v1.SmppSettings"> & {
    * @generated from field: map<string, string> throttle_scopes = 23;
    */
   throttleScopes: { [key: string]: string };
+
+  /**
+   * Refusals of a submit, such as "0x420", to our code of the failed message: "dnd_blocked".
+   *
+   * @generated from field: map<string, string> submit_error_codes = 25;
+   */
+  submitErrorCodes: { [key: string]: string };
 };
 
 /**
@@ -258,6 +266,62 @@ export declare type HttpSettings = Message<"sms.v1.HttpSettings"> & {
    * @generated from field: map<string, string> throttle_scopes = 13;
    */
   throttleScopes: { [key: string]: string };
+
+  /**
+   * JSON pointer to an error code in the answer to a submit; empty for none.
+   *
+   * @generated from field: string error_pointer = 14;
+   */
+  errorPointer: string;
+
+  /**
+   * HTTP statuses, such as "451", and texts at error_pointer, to our code of the failed message: "dnd_blocked".
+   *
+   * @generated from field: map<string, string> submit_error_codes = 15;
+   */
+  submitErrorCodes: { [key: string]: string };
+
+  /**
+   * JSON pointers to the fields of a message from a handset, in the callbacks of `smsctl connector inbound-urls`.
+   * Empty ones mean "/from", "/to" and "/text".
+   *
+   * @generated from field: string inbound_from_pointer = 16;
+   */
+  inboundFromPointer: string;
+
+  /**
+   * @generated from field: string inbound_to_pointer = 17;
+   */
+  inboundToPointer: string;
+
+  /**
+   * @generated from field: string inbound_body_pointer = 18;
+   */
+  inboundBodyPointer: string;
+
+  /**
+   * The carrier's id of the message, by which repeats are recognised; empty for none.
+   *
+   * @generated from field: string inbound_id_pointer = 19;
+   */
+  inboundIdPointer: string;
+
+  /**
+   * Reference, number of parts and place of a part, from 1; empty when callbacks hold whole messages.
+   *
+   * @generated from field: string inbound_reference_pointer = 20;
+   */
+  inboundReferencePointer: string;
+
+  /**
+   * @generated from field: string inbound_total_pointer = 21;
+   */
+  inboundTotalPointer: string;
+
+  /**
+   * @generated from field: string inbound_sequence_pointer = 22;
+   */
+  inboundSequencePointer: string;
 };
 
 /**
@@ -460,6 +524,13 @@ export declare type Route = Message<"sms.v1.Route"> & {
    * @generated from field: int64 updated_at_ms = 14;
    */
   updatedAtMs: bigint;
+
+  /**
+   * The classes of messages that the route carries; empty means all.
+   *
+   * @generated from field: repeated sms.v1.TrafficClass traffic_classes = 15;
+   */
+  trafficClasses: TrafficClass[];
 };
 
 /**
@@ -1144,6 +1215,13 @@ export declare type ExplainRequest = Message<"sms.v1.ExplainRequest"> & {
    * @generated from field: sms.v1.Mode mode = 6;
    */
   mode: Mode;
+
+  /**
+   * Unspecified is TRANSACTIONAL.
+   *
+   * @generated from field: sms.v1.TrafficClass traffic_class = 7;
+   */
+  trafficClass: TrafficClass;
 };
 
 /**

@@ -32,7 +32,9 @@ export function createHttpLink(options: {
     headers: { ...USUAL_HEADERS, ...settings.headers, "content-type": settings.contentType },
     timeoutMs: settings.timeoutMs,
   });
+  const { idPointer, errorPointer, submitErrorCodes } = settings;
   const scopes = httpThrottleScopes(settings.throttleScopes);
+  const rules = { idPointer, errorPointer, submitErrorCodes, scopes };
   let inFlight = 0;
   let isOpen = false;
   let lastError = "";
@@ -57,7 +59,7 @@ export function createHttpLink(options: {
 
   async function post(body: string): Promise<PartOutcome> {
     try {
-      return readHttpResponse(await poster.post(body), settings.idPointer, scopes, clock.now());
+      return readHttpResponse(await poster.post(body), rules, clock.now());
     } catch (error) {
       if (error instanceof HttpFailure) return readHttpFailure(error);
       return { kind: "unknown", code: "no_answer" };

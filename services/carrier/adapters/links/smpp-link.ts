@@ -23,6 +23,11 @@ import {
   type OptionalParameters,
 } from "../../domain/optional-parameters.ts";
 import { normalizeAddress, readReceipt } from "../../domain/receipt.ts";
+import {
+  refusedWith,
+  type SubmitErrorCodes,
+  smppSubmitErrors,
+} from "../../domain/submit-error-codes.ts";
 import { smppThrottleScopes, type ThrottleScopes, throttled } from "../../domain/throttling.ts";
 import { readInbound } from "./read-inbound.ts";
 
@@ -66,6 +71,7 @@ export function createSmppLink(options: {
   const { connectorId, settings, events, log, clock } = options;
   const { parameters = createOptionalParameters(settings.optionalParameters) } = options;
   const scopes = smppThrottleScopes(settings.throttleScopes);
+  const submitErrors = smppSubmitErrors(settings.submitErrorCodes);
   const forms = ID_FORMS[settings.receiptIdForm] ?? { answer: "auto", receipt: "auto" };
   let status: LinkStatus = "down";
   let lastError = "";
@@ -109,7 +115,8 @@ export function createSmppLink(options: {
    */
   function readOutcome(outcome: SubmitOutcome, hadParameters: boolean): PartOutcome {
     const isOfParameters = parameters.note(outcome, hadParameters);
-    if (!isOfParameters || outcome.kind !== "refused") return toPartOutcome(outcome, scopes);
+    if (!isOfParameters || outcome.kind !== "refused")
+      return toPartOutcome(outcome, scopes, submitErrors);
     return { kind: "not_sent", code: outcome.statusName };
   }
 
@@ -275,7 +282,11 @@ function readToken(token: string): Token {
   return { messageId, index: Number(index), hasParameters: parameters === "parameters" };
 }
 
-function toPartOutcome(outcome: SubmitOutcome, scopes: ThrottleScopes): PartOutcome {
+function toPartOutcome(
+  outcome: SubmitOutcome,
+  scopes: ThrottleScopes,
+  submitErrors: SubmitErrorCodes,
+): PartOutcome {
   switch (outcome.kind) {
     case "accepted":
       // A placeholder id for every message would match each receipt to the newest message.
@@ -284,6 +295,8 @@ function toPartOutcome(outcome: SubmitOutcome, scopes: ThrottleScopes): PartOutc
         carrierMessageId: isNoId(outcome.messageId) ? "" : outcome.messageId,
       };
     case "refused": {
+      const errorCode = submitErrors.get(outcome.status);
+      if (errorCode !== undefined) return refusedWith(outcome.statusName, errorCode);
       const scope = scopes.get(outcome.status);
       if (scope !== undefined) return throttled(outcome.statusName, scope);
       return { kind: "refused", code: outcome.statusName, disposition: outcome.disposition };

@@ -2,11 +2,16 @@ import type { Clock } from "../../../shared/core/clock.ts";
 import { pause } from "../../../shared/flow/backoff.ts";
 import { setRecent } from "../../../shared/flow/lru.ts";
 import { waitUntilIdle } from "../../../shared/flow/wait-until-idle.ts";
-import { planSubmit, type TestReceipt } from "../../../shared/smpp/test-numbers.ts";
+import {
+  planSubmit,
+  type TestReceipt,
+  type TestRefusal,
+} from "../../../shared/smpp/test-numbers.ts";
 import type { Link, LinkEvents } from "../../app/link.ts";
 import type { IncomingReceipt, PartOutcome } from "../../domain/message.ts";
 import { normalizeAddress } from "../../domain/receipt.ts";
 import type { Submission } from "../../domain/submission.ts";
+import { refusedWith } from "../../domain/submit-error-codes.ts";
 
 type TestPayload = { readonly to: string; readonly from: string };
 
@@ -21,10 +26,11 @@ const COUNTED_SUBMITS_MAX = 100_000;
 /** A count and age at which every test number accepts that refuses the first submits. */
 const LAST_ATTEMPT = { count: 100, sinceMs: 3_600_000 } as const;
 
-const REFUSALS: Readonly<Record<string, PartOutcome>> = {
+const REFUSALS: Readonly<Record<TestRefusal, PartOutcome>> = {
   invalid_destination: { kind: "refused", code: "invalid_destination", disposition: "permanent" },
   throttled: { kind: "refused", code: "throttled", disposition: "throttled" },
   system_error: { kind: "refused", code: "system_error", disposition: "temporary" },
+  dnd: refusedWith("dnd", "dnd_blocked"),
   queue_full: { kind: "refused", code: "queue_full", disposition: "throttled" },
 };
 
@@ -128,7 +134,7 @@ export function createTestLink(options: {
         later(receipt.afterMs, () => send(key, parties, receipt));
       }
       const { answer } = plan;
-      if (answer.kind === "refuse") return REFUSALS[answer.reason] as PartOutcome;
+      if (answer.kind === "refuse") return REFUSALS[answer.reason];
       if (answer.kind === "drop_link") return { kind: "unknown", code: "closed" };
       const afterMs = answer.kind === "none" ? NO_ANSWER_MS : answer.afterMs;
       if (afterMs > 0) {

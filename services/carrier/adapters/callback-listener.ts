@@ -1,21 +1,36 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Clock } from "../../shared/core/clock.ts";
 import { type Listening, listen } from "../../shared/io/listen.ts";
+import {
+  type HttpInboundSettings,
+  readHttpInbound,
+  readInboundPath,
+} from "../domain/http-inbound.ts";
 import { readPointerText } from "../domain/http-template.ts";
+import type { InboundPart } from "../domain/inbound-part.ts";
 import type { IncomingReceipt, ReceiptVerdict } from "../domain/message.ts";
-import { type HttpReceiptSettings, readReceiptPath } from "../domain/receipt-url.ts";
+import {
+  type HttpReceiptSettings,
+  type ReceiptPlace,
+  readReceiptPath,
+} from "../domain/receipt-url.ts";
 
-/** The listener for receipts of HTTP carriers. */
-export type ReceiptListener = Listening;
+/** The listener for callbacks of HTTP carriers. */
+export type CallbackListener = Listening;
 
-export type ReceiptListenerOptions = {
+/** The settings of a connector's callbacks. */
+export type HttpCallbackSettings = HttpReceiptSettings & HttpInboundSettings;
+
+export type CallbackListenerOptions = {
   readonly host: string;
   readonly port: number;
   readonly clock: Clock;
   /** The settings of an HTTP connector; `not_read` when it may exist unread, undefined when it does not exist. */
-  readonly findSettings: (connectorId: string) => HttpReceiptSettings | "not_read" | undefined;
+  readonly findSettings: (connectorId: string) => HttpCallbackSettings | "not_read" | undefined;
   /** Takes a receipt; the carrier gets 204 when the promise resolves. */
   readonly onReceipt: (receipt: IncomingReceipt) => Promise<void>;
+  /** Takes a message from a handset; the carrier gets 200 when the promise resolves. */
+  readonly onInbound: (connectorId: string, part: InboundPart) => Promise<void>;
 };
 
 const BODY_BYTES_MAX = 64 * 1024;
@@ -25,12 +40,13 @@ const CONNECTIONS_MAX = 1000;
 const IDLE_MAX_MS = 30_000;
 
 /**
- * Serves `POST /receipts/<connector>/<message>/<signature>`: 204 when the receipt is durable, 404 for a URL that this
- * service never issued, 422 for a body without a known status, 503 when the carrier should retry.
+ * Serves `POST /receipts/<connector>/<message>/<signature>` (204) and `POST /inbound/<connector>/<signature>` (200),
+ * when the receipt or the message is durable. 404 for a URL that this service never issued, 422 for a body without a
+ * known status, or without sender, number and text, 503 when the carrier should retry.
  */
-export async function startReceiptListener(
-  options: ReceiptListenerOptions,
-): Promise<ReceiptListener> {
+export async function startCallbackListener(
+  options: CallbackListenerOptions,
+): Promise<CallbackListener> {
   const server = createServer({
     requestTimeout: 10_000,
     headersTimeout: 5000,
@@ -47,27 +63,58 @@ export async function startReceiptListener(
   return listen(server, options.host, options.port);
 }
 
-async function answer(request: IncomingMessage, options: ReceiptListenerOptions): Promise<number> {
-  const place = readReceiptPath((request.url ?? "").split("?", 1)[0] ?? "");
-  const settings = place === undefined ? undefined : options.findSettings(place.connectorId);
-  if (place === undefined || settings === undefined) return 404;
+async function answer(request: IncomingMessage, options: CallbackListenerOptions): Promise<number> {
+  const path = (request.url ?? "").split("?", 1)[0] ?? "";
+  const receipt = readReceiptPath(path);
+  if (receipt !== undefined) {
+    return takeCallback(request, options, receipt, (document, settings) =>
+      takeReceipt(document, settings, receipt, options),
+    );
+  }
+  const inbound = readInboundPath(path);
+  if (inbound === undefined) return 404;
+  return takeCallback(request, options, inbound, async (document, settings) => {
+    const part = readHttpInbound(document, settings);
+    if (part === undefined) return 422;
+    await options.onInbound(inbound.connectorId, part);
+    return 200;
+  });
+}
+
+/** Checks the URL and reads the body of a callback; `take` returns the status when its content is durable. */
+async function takeCallback(
+  request: IncomingMessage,
+  options: CallbackListenerOptions,
+  place: { readonly connectorId: string; isSigned(secret: string): boolean },
+  take: (document: unknown, settings: HttpCallbackSettings) => Promise<number>,
+): Promise<number> {
+  const settings = options.findSettings(place.connectorId);
+  if (settings === undefined) return 404;
   // 404 would be final for some carriers, and the connectors will be read in a moment.
   if (settings === "not_read") return 503;
   if (!place.isSigned(settings.receiptSecret)) return 404;
   if (request.method !== "POST") return 405;
   const body = await readBody(request);
   if (body === undefined) return 413;
-  const document = parseBody(body, request.headers["content-type"] ?? "");
+  return take(parseBody(body, request.headers["content-type"] ?? ""), settings);
+}
+
+async function takeReceipt(
+  document: unknown,
+  settings: HttpReceiptSettings,
+  { connectorId, messageId }: ReceiptPlace,
+  { onReceipt, clock }: CallbackListenerOptions,
+): Promise<number> {
   const raw = readPointerText(document, settings.receiptStatusPointer);
   const reading = readStatus(raw, settings.receiptStatuses);
   if (reading === undefined) return 422;
-  await options.onReceipt({
-    connectorId: place.connectorId,
-    messageId: place.messageId,
+  await onReceipt({
+    connectorId,
+    messageId,
     keys: [],
     ...reading,
     carrierCode: raw.slice(0, 64),
-    occurredAtMs: options.clock.now(),
+    occurredAtMs: clock.now(),
     to: "",
     from: "",
   });
