@@ -1,5 +1,5 @@
 /** Messages from handsets, opt-outs and suppressions, through the simulator and the API. */
-import { createClient } from "@connectrpc/connect";
+import { Code, type ConnectError, createClient } from "@connectrpc/connect";
 import { expect } from "chai";
 import { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";
 import { TrafficClass } from "../../../proto/gen/sms/v1/sender_id_pb.js";
@@ -147,10 +147,66 @@ describe("REST: consent", function () {
       "opt_out",
       null,
     ]);
-    const foreign = await call(bank, "GET", `/v1/inbound-messages/${shops[0].id}`);
-    expect(foreign.status).to.equal(404);
+    for (const [reader, { id, from }] of [
+      ...shops.map((message: { id: string; from: string }) => [bank, message] as const),
+      ...banks.map((message: { id: string; from: string }) => [shop, message] as const),
+    ]) {
+      const foreign = await call(reader, "GET", `/v1/inbound-messages/${id}`);
+      expect(foreign.status).to.equal(404);
+      const path = `/v1/inbound-messages?from=${encodeURIComponent(from)}&to=${code}`;
+      expect((await call(reader, "GET", path)).body.data).to.deep.equal([]);
+    }
     expect(await bulk(shop, "+2348031620004")).to.equal("recipient_opted_out");
     expect(await bulk(bank, "+2348031620004")).to.equal("queued");
+    expect((await call(shop, "GET", "/v1/suppressions")).body.data.length).to.equal(1);
+    expect((await call(bank, "GET", "/v1/suppressions")).body.data).to.deep.equal([]);
+    const taken = await call(bank, "DELETE", "/v1/suppressions/%2B2348031620004");
+    expect(taken.status).to.equal(404);
+    expect(await bulk(shop, "+2348031620004")).to.equal("recipient_opted_out");
+  });
+
+  it("keeps them apart over every call of the consent service", async () => {
+    const { customer: shop, code } = await customerWithCode({ keyword: "SHOP" });
+    const { customer: bank } = await customerWithCode({ keyword: "BANK", code });
+    await writes("+2348031621001", code, "shop stop");
+    await writes("+2348031621002", code, "bank hello");
+    const [shops] = (await received(shop, 1)).body.data;
+    await received(bank, 1);
+    const tenantId = bank.tenantId;
+    const refused = (call: Promise<unknown>) =>
+      call.then(
+        () => "answered",
+        (error: ConnectError) => Code[error.code],
+      );
+    const rpc = consent();
+    const numbers = ["+2348031621001"];
+    await rpc.setKeywords({ tenantId: shop.tenantId, keywords: { optOut: ["GENUG"] } });
+    const [own] = (await rpc.listInboundNumbers({ tenantId: shop.tenantId })).inboundNumbers;
+    const listed = await rpc.listInboundMessages({ tenantId });
+    expect(listed.messages.map(({ body }) => body)).to.deep.equal(["bank hello"]);
+    expect(await refused(rpc.getInboundMessage({ tenantId, id: shops.id }))).to.equal("NotFound");
+    const table = await rpc.getSuppressionTable({ tenantId, knownVersion: -1n });
+    expect(table.numbers).to.deep.equal([]);
+    expect((await rpc.checkSuppressions({ tenantId, numbers })).suppressed).to.deep.equal([]);
+    expect((await rpc.listSuppressions({ tenantId })).suppressions).to.deep.equal([]);
+    expect(await refused(rpc.removeSuppression({ tenantId, number: "+2348031621001" }))).to.equal(
+      "NotFound",
+    );
+    const owned = (await rpc.listInboundNumbers({ tenantId })).inboundNumbers;
+    expect(owned.map(({ keyword }) => keyword)).to.deep.equal(["BANK"]);
+    expect(await refused(rpc.removeInboundNumber({ tenantId, id: own?.id ?? "" }))).to.equal(
+      "NotFound",
+    );
+    expect((await rpc.getKeywords({ tenantId })).keywords?.optOut).to.deep.equal([]);
+    const { records } = await rpc.listAuditRecords({ tenantId });
+    expect(records.filter((record) => record.tenantId !== tenantId)).to.deep.equal([]);
+    let counted = 0n;
+    for await (const part of rpc.checkInbound({ tenantId })) counted += part.messages;
+    expect(counted).to.equal(1n);
+    // Shop's own word means nothing to the bank.
+    await writes("+2348031621002", code, "bank genug");
+    await received(bank, 2);
+    expect((await rpc.listSuppressions({ tenantId })).suppressions).to.deep.equal([]);
   });
 
   it("lists, adds and removes suppressions, as JSON and as CSV", async () => {
