@@ -281,11 +281,11 @@ MessageStatus: TypeAlias = Literal[
 class MessageError(TypedDict):
     # Branch on it. Known values: `invalid_recipient`, `duplicate_recipient`,
     # `destination_not_supported`, `body_too_long`, `recipient_opted_out`, `no_route`,
-    # `carrier_rejected`, `carrier_unavailable`, `submission_unknown`, `sender_id_not_approved`,
-    # `tenant_suspended`, `queue_expired`, `cancelled`, `absent_subscriber`, `unknown_subscriber`,
-    # `subscriber_barred`, `handset_error`, `network_error`, `validity_expired`, `spam_blocked`,
-    # `unknown`, `no_receipt`, `missing_variable`, `empty_body`, `campaign_ended`; more may be
-    # added.
+    # `carrier_rejected`, `carrier_unavailable`, `dnd_blocked`, `submission_unknown`,
+    # `sender_id_not_approved`, `tenant_suspended`, `queue_expired`, `cancelled`,
+    # `absent_subscriber`, `unknown_subscriber`, `subscriber_barred`, `handset_error`,
+    # `network_error`, `validity_expired`, `spam_blocked`, `unknown`, `no_receipt`,
+    # `missing_variable`, `empty_body`, `campaign_ended`; more may be added.
     code: str
     # For people.
     message: str
