@@ -3,9 +3,12 @@ import { ErrorBoundary, LocationProvider, Route, Router, useLocation } from "pre
 import { session } from "./api/console.ts";
 import { SessionContext } from "./core/session-context.ts";
 import { useResource } from "./core/use-resource.ts";
+import { AccountPage } from "./pages/account.tsx";
+import { AuditPage } from "./pages/audit.tsx";
 import { CampaignPage } from "./pages/campaign.tsx";
 import { CampaignsPage } from "./pages/campaigns.tsx";
 import { InboundPage } from "./pages/inbound.tsx";
+import { KeysPage } from "./pages/keys.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { MessagesPage } from "./pages/messages.tsx";
 import { NewCampaignPage } from "./pages/new-campaign.tsx";
@@ -16,7 +19,9 @@ import { QuickSendPage } from "./pages/quick-send.tsx";
 import { SenderIdsPage } from "./pages/sender-ids.tsx";
 import { SessionsPage } from "./pages/sessions.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
+import { StatementPage } from "./pages/statement.tsx";
 import { SuppressionsPage } from "./pages/suppressions.tsx";
+import { UsagePage } from "./pages/usage.tsx";
 import { WebhookPage } from "./pages/webhook.tsx";
 import { WebhooksPage } from "./pages/webhooks.tsx";
 import { Loading, ProblemBox } from "./parts/basics.tsx";
@@ -65,6 +70,11 @@ function SignedIn() {
           <Route path="/console/webhooks/:id" component={WebhookPage} />
           <Route path="/console/people" component={PeoplePage} />
           <Route path="/console/sessions" component={SessionsPage} />
+          <Route path="/console/account" component={AccountPage} />
+          <Route path="/console/audit" component={AuditPage} />
+          <Route path="/console/keys" component={KeysPage} />
+          <Route path="/console/statement" component={StatementPage} />
+          <Route path="/console/usage" component={UsagePage} />
           <Route default component={NotFoundPage} />
         </Router>
       </Layout>

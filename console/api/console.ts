@@ -1,6 +1,9 @@
 /** The calls of the console, by subject. */
-import { call } from "./http.ts";
+import { call, download } from "./http.ts";
 import type {
+  Account,
+  ApiKey,
+  AuditEntry,
   Balance,
   Campaign,
   CampaignEstimate,
@@ -8,6 +11,7 @@ import type {
   CampaignPreview,
   CampaignRecipient,
   Delivery,
+  DeliveryWithBody,
   Endpoint,
   InboundMessage,
   ListedSession,
@@ -21,6 +25,9 @@ import type {
   SendResult,
   Suppression,
   SuppressionImport,
+  TimelineEntry,
+  Usage,
+  WalletEntry,
 } from "./types.ts";
 
 const OWN = "/console/api";
@@ -62,6 +69,13 @@ export const messages = {
   list: (filter: MessageFilter, cursor?: string, limit = 50) =>
     call<Page<Message>>("GET", "/v1/messages", { query: { ...filter, cursor, limit } }),
   get: (id: string) => data(call<One<Message>>("GET", `/v1/messages/${encodeURIComponent(id)}`)),
+  timeline: (id: string) =>
+    data(
+      call<One<{ readonly entries: readonly TimelineEntry[] }>>(
+        "GET",
+        `/v1/messages/${encodeURIComponent(id)}/timeline`,
+      ),
+    ),
   cancel: (key: string, id: string) => call("POST", `/v1/messages/${id}/cancel`, { key }),
   send: (key: string, body: { to: string[]; from: string; body: string; send_at?: string }) =>
     data(call<One<SendResult>>("POST", "/v1/sms/messages/bulk", { key, body })),
@@ -69,11 +83,49 @@ export const messages = {
 
 export const wallet = {
   balance: () => data(call<One<Balance>>("GET", "/v1/balance")),
+  entries: (query: WalletFilter, cursor?: string) =>
+    call<Page<WalletEntry>>("GET", "/v1/wallet/entries", {
+      query: { ...query, cursor, limit: 50 },
+    }),
+  entriesFile: (query: WalletFilter) => download("/v1/wallet/entries", { query }),
+};
+
+export type WalletFilter = {
+  readonly kind?: string | undefined;
+  readonly created_after?: string | undefined;
+  readonly created_before?: string | undefined;
+};
+
+export const usage = {
+  get: (query: { group_by?: string; created_after?: string; time_zone?: string }) =>
+    data(call<One<Usage>>("GET", "/v1/usage", { query })),
+};
+
+export const keys = {
+  list: (cursor?: string) =>
+    call<Page<ApiKey>>("GET", "/v1/api-keys", { query: { cursor, limit: 50 } }),
+  create: (
+    key: string,
+    body: { scopes: string[]; name: string | null; expires_at: string | null },
+  ) => data(call<One<ApiKey>>("POST", "/v1/api-keys", { key, body })),
+  revoke: (id: string) => call("DELETE", `/v1/api-keys/${id}`),
+};
+
+export const account = {
+  get: () => data(call<One<Account>>("GET", "/v1/account")),
+  change: (body: object) => data(call<One<Account>>("PATCH", "/v1/account", { body })),
+};
+
+export const audit = {
+  list: (query: { action?: string }, cursor?: string) =>
+    call<Page<AuditEntry>>("GET", "/v1/audit-entries", { query: { ...query, cursor, limit: 50 } }),
 };
 
 export const senderIds = {
   list: (query: { status?: string; usable?: string } = {}, cursor?: string) =>
     call<Page<SenderId>>("GET", "/v1/sender-ids", { query: { ...query, cursor, limit: 100 } }),
+  request: (key: string, body: { name: string; use_case: string; sample: string }) =>
+    data(call<One<SenderId>>("POST", "/v1/sender-ids", { key, body })),
 };
 
 const hook = (id: string) => `/v1/webhook-endpoints/${id}`;
@@ -92,6 +144,8 @@ export const webhooks = {
     call<Page<Delivery>>("GET", `${hook(id)}/deliveries`, {
       query: { ...query, cursor, limit: 50 },
     }),
+  delivery: (id: string, deliveryId: string) =>
+    data(call<One<DeliveryWithBody>>("GET", `${hook(id)}/deliveries/${deliveryId}`)),
   resend: (key: string, id: string, deliveryId: string) =>
     call("POST", `${hook(id)}/deliveries/${deliveryId}/resend`, { key }),
   recover: (key: string, id: string, since: string) =>

@@ -53,6 +53,8 @@ export type CallOptions = {
   readonly csv?: Blob;
   /** The same key again makes no second change. */
   readonly key?: string;
+  /** A file as the answer. */
+  readonly wantsCsv?: boolean;
   readonly signal?: AbortSignal;
 };
 
@@ -73,13 +75,23 @@ export async function call<T>(
   return body as T;
 }
 
+/** Fetches a list as a CSV file; throws `ApiProblem`. */
+export async function download(path: string, options: CallOptions = {}): Promise<Blob> {
+  const response = await request("GET", path, { ...options, wantsCsv: true });
+  if (response.ok) return response.blob();
+  throw toProblem(response, parse(await response.text()));
+}
+
 async function request(method: string, path: string, options: CallOptions): Promise<Response> {
-  const { query, body, csv, key, signal } = options;
+  const { query, body, csv, key, signal, wantsCsv = false } = options;
   const headers: Record<string, string> = { "Sms-Console": "1", "Sms-Mode": currentMode() };
   if (key !== undefined) headers["Idempotency-Key"] = key;
+  if (wantsCsv) headers.Accept = "text/csv";
   if (csv !== undefined) headers["Content-Type"] = "text/csv";
   else if (body !== undefined) headers["Content-Type"] = "application/json";
-  const timeout = AbortSignal.timeout(csv === undefined ? TIMEOUT_MS : FILE_TIMEOUT_MS);
+  const timeout = AbortSignal.timeout(
+    csv === undefined && !wantsCsv ? TIMEOUT_MS : FILE_TIMEOUT_MS,
+  );
   try {
     return await fetch(path + toQuery(query), {
       method,

@@ -238,3 +238,92 @@ export type Delivery = {
     readonly answer: string | null;
   }[];
 };
+
+export type DeliveryWithBody = Delivery & { readonly body: string | null };
+
+export type ApiKey = {
+  readonly id: string;
+  readonly name: string | null;
+  readonly mode: string;
+  readonly scopes: readonly string[];
+  readonly hint: string | null;
+  readonly status: string;
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+  readonly expires_at: string | null;
+  readonly secret?: string;
+};
+
+export type WalletEntry = {
+  readonly id: string;
+  readonly kind: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly balance_after: string;
+  readonly message_id: string | null;
+  readonly reference: string | null;
+  readonly memo: string | null;
+  readonly created_at: string;
+};
+
+export type UsageGroup = {
+  readonly day?: string;
+  readonly status?: string;
+  readonly country?: string | null;
+  readonly sender_id?: string;
+  readonly api_key_id?: string | null;
+  readonly campaign_id?: string | null;
+  readonly messages: number;
+  readonly segments: number;
+  readonly amount: string;
+};
+
+export type Usage = {
+  readonly currency: string;
+  readonly as_of: string;
+  readonly total: { readonly messages: number; readonly segments: number; readonly amount: string };
+  readonly groups: readonly UsageGroup[];
+};
+
+export type AuditEntry = {
+  readonly id: string;
+  readonly action: string;
+  readonly actor: {
+    readonly type: string;
+    readonly id: string | null;
+    readonly address: string | null;
+  };
+  readonly subject: string | null;
+  readonly before: Readonly<Record<string, unknown>> | null;
+  readonly after: Readonly<Record<string, unknown>> | null;
+  readonly created_at: string;
+};
+
+export type TimelineEntry = {
+  readonly at: string;
+  readonly type: string;
+  readonly status?: string;
+  readonly error?: Fault | null;
+  readonly amount?: string;
+  readonly currency?: string;
+  readonly endpoint_id?: string;
+  readonly delivery_id?: string;
+  readonly event_type?: string;
+  readonly attempt?: number;
+  readonly duration_ms?: number;
+  readonly http_status?: number | null;
+  readonly failure?: string | null;
+};
+
+export type Account = {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly email_verified: boolean;
+  readonly currency: string;
+  readonly low_balance_threshold: string | null;
+  readonly redact_bodies: boolean;
+  readonly requests_per_second: number;
+  readonly bulk_recipients_max: number;
+  readonly created_at: string;
+};

@@ -20,3 +20,9 @@ export function toUnits(amount: string): bigint {
   const units = BigInt(whole) * 10_000n + BigInt(places.padEnd(4, "0"));
   return sign === "-" ? -units : units;
 }
+
+/** What a person typed, `12.5`, as the API's `12.5000`; anything else is left for the service to refuse. */
+export function fourPlaces(text: string): string {
+  const [, whole, places = ""] = /^(\d+)(?:\.(\d{0,4}))?$/.exec(text.trim()) ?? [];
+  return whole === undefined ? text : `${whole}.${places.padEnd(4, "0")}`;
+}

@@ -46,3 +46,11 @@ export function toInstant(local: string): string | undefined {
   const ms = new Date(local).getTime();
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
 }
+
+const QUARTER_HOUR_MS = 900_000;
+
+/** The instant so many days ago, at a whole quarter of an hour: usage is counted in those. */
+export function daysAgo(days: number, nowMs = Date.now()): string {
+  const ms = nowMs - days * 86_400_000;
+  return new Date(ms - (ms % QUARTER_HOUR_MS)).toISOString();
+}

@@ -1,9 +1,8 @@
 import { useRoute } from "preact-iso";
 import { messages } from "../api/console.ts";
-import type { Message } from "../api/types.ts";
+import type { Message, TimelineEntry } from "../api/types.ts";
 import { showMoney } from "../core/money.ts";
 import { useCan } from "../core/session-context.ts";
-import { showSpan } from "../core/time.ts";
 import { useResource } from "../core/use-resource.ts";
 import { Copy, Facts, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
 import { ConfirmButton } from "../parts/confirm.tsx";
@@ -102,20 +101,15 @@ export function MessagePage() {
   );
 }
 
+/** Statuses, money and webhook attempts in one line of time. */
 function Timeline({ message }: { readonly message: Message }) {
-  const history = message.status_history ?? [];
+  const key = `timeline ${message.id} ${message.status}`;
+  const found = useResource(key, () => messages.timeline(message.id), 3000);
   return (
     <ol class="timeline">
-      {history.map(({ status, occurred_at, error }, at) => (
-        <li key={`${status} ${occurred_at}`}>
-          <Status value={status} /> <Time at={occurred_at} />
-          {at > 0 && (
-            <span class="muted">
-              {" "}
-              after {showSpan(history[at - 1]?.occurred_at ?? "", occurred_at)}
-            </span>
-          )}
-          {error !== null && <div class="muted">{error.message}</div>}
+      {(found.data?.entries ?? []).map((entry, at) => (
+        <li key={`${entry.type} ${entry.at} ${at}`}>
+          <Time at={entry.at} /> <Happened entry={entry} />
         </li>
       ))}
       {!FINAL.has(message.status) && (
@@ -124,5 +118,41 @@ function Timeline({ message }: { readonly message: Message }) {
         </li>
       )}
     </ol>
+  );
+}
+
+const MONEY: Readonly<Record<string, string>> = {
+  hold: "held",
+  charge: "charged",
+  release: "returned",
+};
+
+function Happened({ entry }: { readonly entry: TimelineEntry }) {
+  if (entry.status !== undefined) {
+    return (
+      <>
+        <Status value={entry.status} />{" "}
+        {entry.error != null && <span class="muted">{entry.error.message}</span>}
+      </>
+    );
+  }
+  if (MONEY[entry.type] !== undefined) {
+    return (
+      <>
+        {showMoney(entry.amount, entry.currency ?? "")} {MONEY[entry.type]}
+      </>
+    );
+  }
+  const answer =
+    entry.type === "webhook_due"
+      ? "due"
+      : entry.http_status == null
+        ? (entry.failure ?? "").replaceAll("_", " ")
+        : `HTTP ${entry.http_status}`;
+  return (
+    <>
+      <a href={`/console/webhooks/${entry.endpoint_id}`}>Webhook</a> {entry.event_type}: {answer}
+      {entry.attempt !== undefined && <span class="muted"> attempt {entry.attempt}</span>}
+    </>
   );
 }

@@ -3,6 +3,7 @@ import { useLocation } from "preact-iso";
 import { campaigns, senderIds } from "../api/console.ts";
 import type { Campaign } from "../api/types.ts";
 import { placeholders } from "../core/csv.ts";
+import { fourPlaces } from "../core/money.ts";
 import { toInstant } from "../core/time.ts";
 import { useAction } from "../core/use-action.ts";
 import { useResource } from "../core/use-resource.ts";
@@ -99,10 +100,4 @@ export function NewCampaignPage() {
       </form>
     </>
   );
-}
-
-/** `12.5` as `12.5000`, by its text; anything else is left for the service to refuse. */
-function fourPlaces(text: string): string {
-  const [, whole, places = ""] = /^(\d+)(?:\.(\d{0,4}))?$/.exec(text.trim()) ?? [];
-  return whole === undefined ? text : `${whole}.${places.padEnd(4, "0")}`;
 }

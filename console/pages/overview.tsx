@@ -1,7 +1,8 @@
-import { messages, senderIds, wallet, webhooks } from "../api/console.ts";
-import type { Message } from "../api/types.ts";
+import { messages, senderIds, usage, wallet, webhooks } from "../api/console.ts";
+import type { Message, UsageGroup } from "../api/types.ts";
 import { showMoney, toUnits } from "../core/money.ts";
 import { useCan, useSession } from "../core/session-context.ts";
+import { daysAgo } from "../core/time.ts";
 import { useResource } from "../core/use-resource.ts";
 import { Empty, Figure, Loading, PageTitle, ProblemBox } from "../parts/basics.tsx";
 import { MessageTable } from "../parts/message-table.tsx";
@@ -28,6 +29,7 @@ export function OverviewPage() {
       </PageTitle>
       <Warnings />
       <Money />
+      {useCan("usage:read") && <Lately />}
       {useCan("messages:read") && <Latest />}
     </>
   );
@@ -50,6 +52,51 @@ function Money() {
       <Figure label="Balance" value={showMoney(sum, currency)} />
     </section>
   );
+}
+
+const PERIODS = [
+  ["the last 24 hours", 1],
+  ["7 days", 7],
+  ["30 days", 30],
+] as const;
+
+/** Sends, the delivered share and the cost of three periods. */
+function Lately() {
+  const found = useResource(
+    "lately",
+    () =>
+      Promise.all(
+        PERIODS.map(async ([label, days]) => {
+          const query = { group_by: "status", created_after: daysAgo(days) };
+          return { label, ...(await usage.get(query)) };
+        }),
+      ),
+    60_000,
+  );
+  if (found.data === undefined) return <ProblemBox problem={found.problem} />;
+  return (
+    <section aria-label="Sends" class="figures">
+      {found.data.map(({ label, total, groups, currency }) => (
+        <Figure
+          key={label}
+          label={`Sent in ${label}`}
+          value={total.messages.toLocaleString()}
+          note={`${deliveredShare(groups)} · ${showMoney(total.amount, currency)}`}
+        />
+      ))}
+    </section>
+  );
+}
+
+/** The share of messages whose fate is known: those on their way say nothing yet. */
+function deliveredShare(groups: readonly UsageGroup[]): string {
+  const count = (...wanted: readonly string[]) =>
+    groups
+      .filter(({ status = "" }) => wanted.includes(status))
+      .reduce((sum, { messages }) => sum + messages, 0);
+  const delivered = count("delivered");
+  const known = delivered + count("undelivered", "expired", "failed");
+  return known === 0 ? "none ended yet" : `${Math.round((delivered * 100) / known)} % delivered`;
 }
 
 /** What needs a person: each line says where. */

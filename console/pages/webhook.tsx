@@ -210,6 +210,9 @@ function Details({
     (key: string) => webhooks.resend(key, delivery.endpoint_id, delivery.id),
     onResent,
   );
+  const whole = useResource(`delivery ${delivery.id}`, () =>
+    webhooks.delivery(delivery.endpoint_id, delivery.id),
+  );
   return (
     <Dialog title={`Delivery of ${delivery.event_type}`} onClose={onClose}>
       <Facts
@@ -229,7 +232,13 @@ function Details({
           </li>
         ))}
       </ol>
-      <ProblemBox problem={resend.problem} />
+      {typeof whole.data?.body === "string" && (
+        <>
+          <h3>What was sent</h3>
+          <pre>{whole.data.body}</pre>
+        </>
+      )}
+      <ProblemBox problem={resend.problem ?? whole.problem} />
       <div class="actions">
         <button
           type="button"

@@ -17,6 +17,7 @@ const ENTRIES: readonly (readonly [group: string, entries: readonly Entry[]])[] 
       { path: "/console/campaigns", text: "Campaigns", scope: "campaigns:read" },
       { path: "/console/inbound", text: "Inbound", scope: "inbound:read" },
       { path: "/console/suppressions", text: "Opt-outs", scope: "suppressions:manage" },
+      { path: "/console/usage", text: "Usage", scope: "usage:read" },
     ],
   ],
   [
@@ -24,7 +25,11 @@ const ENTRIES: readonly (readonly [group: string, entries: readonly Entry[]])[] 
     [
       { path: "/console/sender-ids", text: "Sender IDs", scope: "sender_ids:read" },
       { path: "/console/webhooks", text: "Webhooks", scope: "webhooks:manage" },
+      { path: "/console/keys", text: "API keys", scope: "keys:manage" },
+      { path: "/console/statement", text: "Statement", scope: "wallet:read" },
       { path: "/console/people", text: "People", scope: "people:manage" },
+      { path: "/console/account", text: "Settings", scope: "account:manage" },
+      { path: "/console/audit", text: "Audit", scope: "audit:read" },
       { path: "/console/sessions", text: "Your sessions" },
     ],
   ],

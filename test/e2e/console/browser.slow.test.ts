@@ -3,12 +3,14 @@
  * both themes and at the width of a phone, and texts of strangers. Skipped where there is no Chromium.
  */
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import axe from "axe-core";
 import { expect } from "chai";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { Role } from "../../../proto/gen/sms/v1/identity_pb.js";
 import { CHROMIUM, NO_CHROMIUM } from "../../support/chromium.ts";
 import { openMailbox } from "../../support/mailbox.ts";
+import { eventually } from "../../support/poll.ts";
 import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
 import { skipSince } from "../../support/skip.ts";
 import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
@@ -19,7 +21,8 @@ const HOSTILE = `<img src=x onerror="document.title='stolen'">`;
 
 const PAGES = [
   ...["", "/send", "/messages", "/campaigns", "/campaigns/new", "/inbound", "/suppressions"],
-  ...["/sender-ids", "/webhooks", "/people", "/sessions", "/nowhere"],
+  ...["/sender-ids", "/webhooks", "/people", "/sessions", "/usage", "/keys", "/statement"],
+  ...["/account", "/audit", "/nowhere"],
 ];
 
 describe("the console in a browser", function () {
@@ -155,6 +158,50 @@ describe("the console in a browser", function () {
     await page.getByRole("button", { name: "Details" }).first().click();
     await page.getByRole("button", { name: "Send it again" }).click();
     await page.getByRole("cell", { name: "webhook.test" }).first().waitFor();
+    expect(faults).to.deep.equal([]);
+    await context.close();
+  });
+
+  it("a key is made, works in a program, and is revoked", async () => {
+    const context = await browser.newContext(DESKTOP);
+    const { page, faults } = await signIn(context);
+    await page.goto(`${origin}/console/keys`);
+    await page.getByRole("button", { name: "Make a key" }).click();
+    await page.getByLabel("Name").fill("the shop");
+    await page.getByRole("button", { name: "Make the key" }).click();
+    const apiKey = (await page.getByText(/^sk_live_/).textContent()) ?? "";
+    const isTaken = async () => (await rest.call("GET", "/v1/messages", { apiKey })).status;
+    expect(await isTaken()).to.equal(200);
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+    const row = page.getByRole("row", { name: /the shop/ });
+    await row.getByRole("button", { name: "Revoke" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    await row.getByText("revoked").waitFor();
+    await eventually(async () => (await isTaken()) === 401);
+    expect(faults).to.deep.equal([]);
+    await context.close();
+  });
+
+  it("a sender ID is asked for, the statement is downloaded, and the trail names the person", async () => {
+    const context = await browser.newContext(DESKTOP);
+    const { page, faults } = await signIn(context);
+    await page.goto(`${origin}/console/sender-ids`);
+    await page.getByRole("button", { name: "Ask for a sender ID" }).click();
+    await page.getByLabel("Name").fill("Bakery");
+    await page.getByLabel("What it is for").fill("Orders that are ready");
+    await page.getByLabel("A sample text").fill("Your bread is ready.");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await page
+      .getByRole("row", { name: /Bakery/ })
+      .getByText("pending")
+      .waitFor();
+    await page.goto(`${origin}/console/statement`);
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download as CSV" }).click();
+    const file = await (await download).path();
+    expect(readFileSync(file, "utf8")).to.contain("top_up");
+    await page.goto(`${origin}/console/audit`);
+    await page.getByRole("row", { name: /sender id requested.*Ada/ }).waitFor();
     expect(faults).to.deep.equal([]);
     await context.close();
   });
