@@ -50,7 +50,8 @@ const PROPERTIES = {
   quiet_hours: {
     type: ["string", "null"],
     description:
-      "What happens to a message that quiet hours would delay. Stored and shown; quiet hours do not exist yet.",
+      "What happens to a promotional message that would have to wait for the end of quiet hours: it waits (hold) or " +
+      "is refused (reject). Null: the account's policy.",
     enum: ["hold", "reject", null],
   },
   client_reference: {

@@ -36,7 +36,7 @@ const TRAFFIC_CLASS = {
   type: ["string", "null"],
   description:
     "What the message is for: no more privileged than what the sender ID is approved for, which is the default. " +
-    "An opt-out blocks every class but otp.",
+    "An opt-out blocks every class but otp. Quiet hours (in Nigeria from 20:00 to 08:00) delay promotional messages.",
   enum: ["otp", "transactional", "promotional", null],
 } as const;
 

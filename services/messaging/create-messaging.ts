@@ -21,6 +21,7 @@ import { createPendingIndex } from "./app/pending-index.ts";
 import type { ServiceClients } from "./app/ports.ts";
 import { createQueries } from "./app/queries.ts";
 import { createQueueLimits, type QueueLimits } from "./app/queue-limits.ts";
+import { createQuietGate, type QuietGate } from "./app/quiet-gate.ts";
 import { createRerouter, type Rerouter } from "./app/reroute.ts";
 import { createReservationResolver } from "./app/resolve-reservations.ts";
 import { createSweeps, type Sweeps } from "./app/sweep.ts";
@@ -41,6 +42,7 @@ export type OpenMessaging = UseCases & {
   readonly limits: QueueLimits;
   readonly rerouter: Rerouter;
   readonly usage: Usage;
+  readonly quiet: QuietGate;
   /** Waits until every accepted request is written. */
   close(): Promise<void>;
 };
@@ -94,7 +96,7 @@ export function createMessaging(parts: MessagingParts): OpenMessaging {
     encoder,
     trace: callTrace,
   });
-  const leaseMs = config.CLAIM_LEASE_MS;
+  const quiet = createQuietGate({ store, changes, services, clock, log, timeouts });
   return {
     sendService,
     idempotency,
@@ -102,12 +104,14 @@ export function createMessaging(parts: MessagingParts): OpenMessaging {
     usage: createUsage(usage, clock),
     limits,
     claimer: createClaimer({
-      ...{ store: queue, pending, clock },
+      ...{ store: queue, pending, quiet, clock },
       checks: createClaimChecks({ services, changes, availability }),
       notify: notifications.notify,
     }),
+    quiet,
     carriers: createCarrierReports({
-      ...{ changes, queue, clock, log, timeouts, leaseMs, availabilityOf },
+      ...{ changes, queue, clock, log, timeouts, availabilityOf },
+      leaseMs: config.CLAIM_LEASE_MS,
     }),
     cancels: createCancels({ changes, store, idempotency, clock, idempotencyMs, encoder }),
     queries: createQueries({ store, lists, openSnapshot, queue, sends, outbox, inflight, clock }),

@@ -45,6 +45,15 @@ export function registerMetrics(
     ({ sending }) => sending,
   );
   new Gauge({
+    name: "messaging_quiet_messages",
+    help: "Messages that wait for the end of quiet hours, counted no further than 100,000.",
+    registers: [registry],
+    async collect() {
+      const count = await messaging.queries.countQuiet().catch(() => undefined);
+      if (count !== undefined) this.set(count);
+    },
+  });
+  new Gauge({
     name: "messaging_outbox_batches",
     help: "Committed batches of events not yet published.",
     registers: [registry],

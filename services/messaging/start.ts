@@ -136,6 +136,7 @@ function startSweepers(
         return false;
       },
     },
+    "quiet hours": { everyMs: config.SCHEDULER_INTERVAL_MS, work: messaging.quiet.release },
     "rerouted messages": { everyMs: REROUTE_INTERVAL_MS, work: messaging.rerouter.run },
     "usage counts": { everyMs: USAGE_INTERVAL_MS, work: messaging.usage.fold },
     retention: { everyMs: RETENTION_INTERVAL_MS, work: messaging.sweeps.retention },

@@ -51,6 +51,7 @@ const SHAPES: readonly CollectionShape[] = [
     indexes: [{ key: { route_id: 1, version: -1 }, name: "route_version", unique: true }],
   },
   AUDIT,
+  { name: "quiet_hours", indexes: [] },
   { name: "counters", indexes: [] },
   {
     name: "bind_health",

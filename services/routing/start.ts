@@ -1,5 +1,6 @@
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import { steadyClock } from "../shared/core/clock.ts";
+import { parseQuietRules } from "../shared/core/quiet-hours-text.ts";
 import { startLoop } from "../shared/flow/periodic.ts";
 import { createAuditLog } from "../shared/io/audit-log.ts";
 import { createSecretBox } from "../shared/io/encryption.ts";
@@ -10,6 +11,7 @@ import { createRouteTableNotifier } from "./adapters/events.ts";
 import { createRoutingRpc } from "./adapters/rpc.ts";
 import { createHealthService } from "./app/health.ts";
 import { createTableReader } from "./app/load-route-table.ts";
+import { createQuietHoursService } from "./app/quiet-hours.ts";
 import { createRoutingService } from "./app/routing.ts";
 import { readRoutingConfig } from "./config.ts";
 import { createHealthStore } from "./store/health.ts";
@@ -37,7 +39,9 @@ export const start: StartService = async ({ env, log, clock, lifecycle, serve })
   const notifier = createRouteTableNotifier(nats.connection);
   const audit = createAuditLog(mongo.db, config.AUDIT_KEEP_MS);
   const store = createRoutingStore({ client: mongo.client, db: mongo.db, box, audit });
-  const table = createTableReader(store);
+  const ofSetting = parseQuietRules(config.QUIET_HOURS);
+  const quietHours = createQuietHoursService({ store, ofSetting, clock, notifier });
+  const table = createTableReader(store, quietHours);
   const service = createRoutingService({ store, clock, notifier });
   const health = createHealthService({
     store: createHealthStore(mongo.db),
@@ -58,6 +62,6 @@ export const start: StartService = async ({ env, log, clock, lifecycle, serve })
   });
   lifecycle.onClose("connector health", () => evaluation.close());
   serve((router) =>
-    router.service(RoutingService, createRoutingRpc({ service, health, table, audit })),
+    router.service(RoutingService, createRoutingRpc({ service, quietHours, health, table, audit })),
   );
 };

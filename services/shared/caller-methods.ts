@@ -83,7 +83,7 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
     "sms.v1.RoutingService": [
       ...["CreateConnector", "UpdateConnector", "ListConnectors", "RemoveConnector"],
       ...["CreateRoute", "UpdateRoute", "RemoveRoute", "ListRoutes", "ImportPrices", "Explain"],
-      "ListAuditRecords",
+      ...["ListQuietHours", "SetQuietHours", "RemoveQuietHours", "ListAuditRecords"],
     ],
     "sms.v1.MessagingService": [
       ...["GetMessage", "ListMessages", "CancelMessage", "CancelCampaign", "StreamCharges"],

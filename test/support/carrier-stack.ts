@@ -34,15 +34,19 @@ const CORE = [
   ...["campaign", "consent"],
 ];
 
-/** Starts it: the services in one process, the carrier in another, the simulator in a third. */
+/**
+ * Starts it: the services in one process, the carrier in another, the simulator in a third. `ofServices` reach only the
+ * first two.
+ */
 export async function startCarrierStack(
   settings: Readonly<Record<string, string>> = {},
+  ofServices: Readonly<Record<string, string>> = {},
 ): Promise<CarrierStack> {
   const stack = await startTestStack({
     settings: { LOG_LEVEL: "warn", ...settings },
     processes: [
-      { name: "core", services: CORE },
-      { name: "carrier", services: ["carrier"] },
+      { name: "core", services: CORE, settings: ofServices },
+      { name: "carrier", services: ["carrier"], settings: ofServices },
     ],
   });
   const transport = createGrpcJsTransport({

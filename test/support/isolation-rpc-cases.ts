@@ -253,6 +253,9 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "RoutingService/ImportPrices": internal(OPERATORS),
   "RoutingService/GetRouteTable": internal("messaging prices every tenant's messages by it"),
   "RoutingService/Explain": internal(OPERATORS),
+  "RoutingService/ListQuietHours": internal(OPERATORS),
+  "RoutingService/SetQuietHours": internal(OPERATORS),
+  "RoutingService/RemoveQuietHours": internal(OPERATORS),
   "RoutingService/ReportConnectorHealth": internal(CARRIERS),
   "RoutingService/ListAuditRecords": list(undefined, onlyTenant),
 

@@ -12,6 +12,7 @@ import {
   toSent,
   toUnknown,
 } from "../../services/messaging/domain/queue-transitions.ts";
+import { createQuietHours } from "../../services/messaging/domain/quiet-hours.ts";
 import type { Receipt } from "../../services/messaging/domain/receipt.ts";
 import { newId } from "../../services/shared/core/ids.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";
@@ -37,6 +38,7 @@ export const ALL_AVAILABLE = availabilityBy(() => "available");
 export type StateName =
   | "scheduled"
   | "waiting"
+  | "quiet"
   | "sending"
   | "unknown"
   | Exclude<MessageStatus, "scheduled" | "queued">;
@@ -44,6 +46,7 @@ export type StateName =
 export const STATE_NAMES: readonly StateName[] = [
   "scheduled",
   "waiting",
+  "quiet",
   "sending",
   "unknown",
   "sent",
@@ -54,6 +57,18 @@ export const STATE_NAMES: readonly StateName[] = [
   "failed",
   "cancelled",
 ];
+
+/** How long a message in quiet hours waits. */
+export const QUIET_MS = 3_600_000;
+
+/** No quiet hours bind any message. */
+export const NO_QUIET_HOURS = createQuietHours([]);
+export const OPEN_GATE = {
+  binds: () => false,
+  isBusy: false,
+  openSpanOf: () => undefined,
+  takeOut: () => {},
+};
 
 const CLAIM = { id: "claim-1", carrierId: "carrier-1", atMs: START_MS + 10 };
 
@@ -90,6 +105,13 @@ function build(state: StateName, overrides: Partial<Message>): Message {
     }
     case "waiting":
       return fresh(overrides);
+    case "quiet":
+      return {
+        ...fresh(overrides),
+        phase: "quiet",
+        quietUntilMs: START_MS + QUIET_MS,
+        dueAtMs: undefined,
+      };
     case "sending":
       return { ...fresh(overrides), phase: "sending", claim: CLAIM };
     case "unknown":
@@ -158,6 +180,9 @@ function fresh(overrides: Partial<Message>): Message {
     attempts: 0,
     notBeforeMs: 0,
     queueUntilMs: START_MS + TIMEOUTS.queueMs,
+    quietUntilMs: undefined,
+    releasedAtMs: undefined,
+    rejectsInQuietHours: false,
     dueAtMs: START_MS + TIMEOUTS.queueMs,
     receipts: { delivered: 0, failed: 0 },
     redact: false,

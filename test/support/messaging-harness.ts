@@ -55,6 +55,8 @@ export async function openMessagingHarness(
     NATS_URL: servers.natsUrl,
     MONGODB_PREFIX: prefix,
     ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString("base64")}`,
+    // Tests run at every time of the day.
+    QUIET_HOURS: "none",
     ...options.settings,
   };
   await prepare(servers, prefix);

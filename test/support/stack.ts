@@ -57,7 +57,8 @@ export async function startTestStack(
   try {
     stack = await startStack({
       dir,
-      env: { ...options.settings, PORT_BASE: String(portBase) },
+      // Tests run at every time of the day.
+      env: { QUIET_HOURS: "none", ...options.settings, PORT_BASE: String(portBase) },
       onStart: guard.add,
       // A test that kills one service needs one process per service on every machine.
       processes: options.processes ?? SERVICE_PROCESSES,

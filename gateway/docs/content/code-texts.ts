@@ -19,6 +19,7 @@ export const FIELD_CODES: Readonly<Record<string, string>> = {
   destination_not_supported: "The destination country is not enabled.",
   body_too_long: "The text needs more than 10 segments.",
   recipient_opted_out: "The recipient does not want messages from this sender.",
+  quiet_hours: "It is night where the recipient is, and the policy of quiet hours is reject.",
   traffic_class_not_allowed: "The sender ID is approved for a less privileged class.",
   invalid_placeholder: "The text has a placeholder without a name, or one that is not closed.",
   invalid_csv: "The file breaks the rules of CSV; `message` names the line.",
@@ -45,6 +46,7 @@ export const MESSAGE_CODES: Readonly<Record<string, Readonly<Record<string, stri
     destination_not_supported: "The destination country is not enabled.",
     body_too_long: "The text needs more than 10 segments.",
     recipient_opted_out: "The recipient does not want messages from this sender.",
+    quiet_hours: "It would have to wait for the end of quiet hours, and the policy is reject.",
   },
   failed: {
     no_route: "No route could carry the message.",
@@ -57,7 +59,8 @@ export const MESSAGE_CODES: Readonly<Record<string, Readonly<Record<string, stri
     sender_id_not_approved: "The sender ID could not be used any more when the message was due.",
     tenant_suspended: "The account was suspended when the message was due.",
     recipient_opted_out: "The recipient opted out before the message was due.",
-    queue_expired: "It could not be sent within 4 hours.",
+    quiet_hours: "It came to its turn inside quiet hours, and the policy is reject.",
+    queue_expired: "It could not be sent within 4 hours, without those of quiet hours.",
   },
   cancelled: { cancelled: "It was cancelled before it was sent." },
   undelivered: {

@@ -62,7 +62,12 @@ export function createMessagingClient(client: Client<typeof MessagingService>): 
       }));
     },
     async estimateSums(campaign, recipients) {
-      const request = { ...toProto(campaign, recipients), rejectedEntriesOnly: true };
+      const request = {
+        ...toProto(campaign, recipients),
+        rejectedEntriesOnly: true,
+        // The cost of the whole campaign: it may be fed at another time of the day.
+        rejectsInQuietHours: false,
+      };
       const answer = await rpcAnswer(client.estimateSend(request, { timeoutMs: SEND_MS }));
       return {
         recipients: answer.accepted,
@@ -108,12 +113,18 @@ function toProto(campaign: Campaign, recipients: readonly RecipientText[]) {
     campaignId: campaign.id,
     endpoint: SendEndpoint.CAMPAIGN,
     from: campaign.content.from,
+    ...rejectsInQuietHours(campaign),
     recipients: recipients.map(({ to, body, clientReference }) => ({
       to,
       body,
       clientReference: clientReference ?? "",
     })),
   };
+}
+
+/** The campaign's policy; without one the tenant's counts. */
+function rejectsInQuietHours({ content: { quietHours } }: Campaign) {
+  return quietHours === undefined ? {} : { rejectsInQuietHours: quietHours === "reject" };
 }
 
 /** The same rows have the same fingerprint in every process that repeats them. */

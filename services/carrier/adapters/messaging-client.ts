@@ -159,6 +159,10 @@ function toClaimedMessage(message: ClaimedMessageProto): ClaimedMessage {
     attempt: message.attempt,
     queueUntilMs: Number(message.queueUntilMs),
     traceparent: message.traceparent || undefined,
+    openSpan:
+      message.openUntilMs === 0n
+        ? undefined
+        : { fromMs: Number(message.openFromMs), untilMs: Number(message.openUntilMs) },
   };
 }
 

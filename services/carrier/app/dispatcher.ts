@@ -8,12 +8,18 @@
  */
 import { pause } from "../../shared/flow/backoff.ts";
 import { setRecent } from "../../shared/flow/lru.ts";
-import type { ClaimedMessage, Outcome, PartOutcome } from "../domain/message.ts";
+import {
+  type ClaimedMessage,
+  maySubmit,
+  type Outcome,
+  type PartOutcome,
+} from "../domain/message.ts";
 import {
   decideNextStep,
   doubt,
   failRemainingParts,
   retryDelayMs,
+  returnInQuietHours,
   returnToQueue,
 } from "../domain/outcome.ts";
 import { createAwaitingProof } from "./awaiting-proof.ts";
@@ -156,6 +162,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   function firstTask(bind: Bind): Task | undefined {
     const { message } = waiting.shift() ?? {};
     if (message === undefined) return undefined;
+    if (!maySubmit(message, clock.now())) {
+      report(returnInQuietHours(message, clock.now()));
+      return undefined;
+    }
     try {
       const flight = startInFlight(message, connectorId, bind.link, steady.now());
       flights.set(message.messageId, flight);

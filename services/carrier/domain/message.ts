@@ -13,9 +13,16 @@ export type ClaimedMessage = {
   /** System errors so far over this route; throttling and links that were down do not count. */
   readonly attempt: number;
   readonly queueUntilMs: number;
+  /** The span in which its first part may be submitted; absent when it always may. */
+  readonly openSpan?: { readonly fromMs: number; readonly untilMs: number } | undefined;
   /** W3C traceparent of the request that accepted the message, when it is traced. */
   readonly traceparent?: string | undefined;
 };
+
+/** False in the quiet hours of the recipient, which may have begun since the claim. */
+export function maySubmit({ openSpan }: ClaimedMessage, nowMs: number): boolean {
+  return openSpan === undefined || (nowMs >= openSpan.fromMs && nowMs < openSpan.untilMs);
+}
 
 /** The outcome of one submit. */
 export type PartOutcome =

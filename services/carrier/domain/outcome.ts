@@ -13,6 +13,7 @@ import type { ClaimedMessage, Outcome, OutcomeKind, PartOutcome, RefusalCause } 
 
 /** After this many system errors the carrier has refused the message. */
 export const TEMPORARY_MAX = 8;
+const QUIET_RETRY_MS = 1000;
 const RETRY_BASE_MS = 250;
 const RETRY_CAP_MS = 5000;
 /**
@@ -75,6 +76,14 @@ export function isMissing(part: PartOutcome | undefined): boolean {
 /** The outcome of a message that was claimed and never submitted; `retryAtMs` 0 lets any carrier claim it at once. */
 export function returnToQueue(message: ClaimedMessage, code: string, nowMs: number): Outcome {
   return build(message, "not_sent", code, nowMs);
+}
+
+/**
+ * The outcome of a message whose quiet hours have begun since its claim: its next claim takes it out of the queue. Not
+ * at once, because by messaging's clock it may still be open.
+ */
+export function returnInQuietHours(message: ClaimedMessage, nowMs: number): Outcome {
+  return build(message, "not_sent", "quiet_hours", nowMs, { retryAtMs: nowMs + QUIET_RETRY_MS });
 }
 
 /** The outcome of a message of which octets may have left. */

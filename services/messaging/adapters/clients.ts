@@ -2,14 +2,20 @@
  * Clients of other services. Tenants, sender IDs and the route table are cached for at most 5 s and dropped when
  * their owner publishes an invalidation. Holds are batched.
  */
+import { create, equals } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
 import type { NatsConnection } from "nats";
 import type { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";
 import type {
   GetRouteTableResponse,
+  QuietHoursTable,
   RoutingService,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
-import { ConnectorState, ConnectorType } from "../../../proto/gen/sms/v1/routing_pb.js";
+import {
+  ConnectorState,
+  ConnectorType,
+  QuietHoursTableSchema,
+} from "../../../proto/gen/sms/v1/routing_pb.js";
 import type { SenderIdService } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import type { TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import type { HoldOutcome, WalletService } from "../../../proto/gen/sms/v1/wallet_pb.js";
@@ -17,6 +23,7 @@ import type { Clock } from "../../shared/core/clock.ts";
 import { AppError, isErrorCode } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { formatAmount, INT64_MAX } from "../../shared/core/money.ts";
+import { DEFAULT_QUIET_HOURS, parseQuietRules } from "../../shared/core/quiet-hours-text.ts";
 import { answerWithin } from "../../shared/flow/backoff.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
 import { startLoop } from "../../shared/flow/periodic.ts";
@@ -26,8 +33,10 @@ import { subscribe } from "../../shared/io/best-effort-pubsub.ts";
 import { compileRouteTable, type RouteTable } from "../../shared/routes/route-table.ts";
 import { rpcAnswer } from "../../shared/rpc/call.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
+import { readQuietRule, writeQuietRule } from "../../shared/rpc/quiet-hours.ts";
 import { routeClassOf } from "../../shared/rpc/traffic-class.ts";
 import type { Hold, ServiceClients } from "../app/ports.ts";
+import { createQuietHours, createUnknownQuietHours } from "../domain/quiet-hours.ts";
 import { CALL, createSenderLoader, createTenantLoader, senderKey } from "./loaders.ts";
 import { createSuppressions } from "./suppressions.ts";
 
@@ -91,6 +100,7 @@ export function openServiceClients(options: {
     suppressions: suppressions.table,
     checkSuppressed: suppressions.check,
     routeTable: () => table.current(),
+    quietHours: () => table.quietHours(),
     placeHold: (hold) => holds.add(hold),
     placeHolds: (all) => runDetached(() => placeHolds(clients.wallet, all, currencyOf)),
     async releaseReservation(tenantId, reservationId) {
@@ -108,6 +118,8 @@ export function openServiceClients(options: {
 function keepRouteTable(client: RpcClients["routing"], log: Logger) {
   let known: GetRouteTableResponse | undefined;
   let table: RouteTable | undefined;
+  let rules: QuietHoursTable | undefined;
+  let quietHours = createUnknownQuietHours();
   const loop = startLoop({
     name: "route table",
     intervalMs: FACT_AGE_MAX_MS / 2,
@@ -115,6 +127,13 @@ function keepRouteTable(client: RpcClients["routing"], log: Logger) {
     async work() {
       const knownVersion = known?.version ?? 0n;
       const answer = await rpcAnswer(client.getRouteTable({ knownVersion }, CALL));
+      // An older routing service has no rules.
+      const answered = answer.quietHours ?? DEFAULT_TABLE;
+      // Keep the same object while nothing changes: a change lets waiting messages be judged again.
+      if (rules === undefined || !equals(QuietHoursTableSchema, rules, answered)) {
+        rules = answered;
+        quietHours = createQuietHours(answered.rules.map(readQuietRule));
+      }
       // Health changes without a new version of the table; each response contains it.
       const { unhealthyConnectorIds } = answer;
       const whole = answer.unchanged && known !== undefined ? known : answer;
@@ -129,12 +148,17 @@ function keepRouteTable(client: RpcClients["routing"], log: Logger) {
   });
   return {
     ...loop,
+    quietHours: () => quietHours,
     current(): RouteTable {
       if (table !== undefined) return table;
       throw new AppError("service_unavailable", "The service is starting; try again shortly.");
     },
   };
 }
+
+const DEFAULT_TABLE = create(QuietHoursTableSchema, {
+  rules: parseQuietRules(DEFAULT_QUIET_HOURS).map(writeQuietRule),
+});
 
 function isSameSet(some: readonly string[], others: readonly string[]): boolean {
   return new Set(some).symmetricDifference(new Set(others)).size === 0;

@@ -59,6 +59,7 @@ function toFacts(tenant: Tenant): TenantFacts {
     currency: tenant.currency,
     plan: tenant.plan,
     redactBodies: tenant.redactBodies,
+    rejectsInQuietHours: tenant.rejectsInQuietHours,
   };
 }
 

@@ -101,6 +101,7 @@ export function readSendRequest(
     heldAmountMax: wire.heldAmountMax,
     trafficClass: readTrafficClass(wire.trafficClass),
     isConsentReply: wire.isConsentReply,
+    rejectsInQuietHours: wire.rejectsInQuietHours,
   };
 }
 
@@ -221,8 +222,9 @@ export function readSearch(
 /** The longest number of a search, in characters; E.164 has 16. */
 const NUMBER_MAX = 32;
 
-/** Writes a message for the carrier that claimed it. */
+/** Writes a message for the carrier that claimed it, with the span in which it may be submitted. */
 export function toClaimed(message: Message): ClaimedMessage {
+  const span = message.claim?.openSpan;
   return create(ClaimedMessageSchema, {
     messageId: message.id,
     tenantId: message.tenantId,
@@ -237,6 +239,8 @@ export function toClaimed(message: Message): ClaimedMessage {
     queueUntilMs: toWireTime(message.queueUntilMs),
     mode: WIRE_MODE[message.mode],
     traceparent: message.trace ?? "",
+    openFromMs: toWireTime(span?.fromMs),
+    openUntilMs: toWireTime(span?.untilMs),
   });
 }
 

@@ -14,7 +14,8 @@ import { readMode } from "../../shared/rpc/mode.ts";
 import type { SendService } from "../app/accept.ts";
 import type { Cancels } from "../app/cancel.ts";
 import type { CarrierReports } from "../app/carrier-reports.ts";
-import { type Claimer, checkCarrierName } from "../app/claim.ts";
+import type { Claimer } from "../app/claim.ts";
+import { checkCarrierName } from "../app/claim-names.ts";
 import { cancelScope, type Idempotency, sendScope } from "../app/idempotency.ts";
 import type { Queries } from "../app/queries.ts";
 import type { ReservationAnswer, ReservationQuestion } from "../app/resolve-reservations.ts";
@@ -275,8 +276,9 @@ function auditMethods(
       return { messages: messages.map((one) => toWireMessage(one, false)), nextTenantId };
     },
     async getQueueStats() {
-      const queues = await queries.queues();
+      const [queues, quiet] = await Promise.all([queries.queues(), queries.countQuiet()]);
       return {
+        quiet: BigInt(quiet),
         queues: queues.map(({ connectorId, waiting, oldestWaitingMs, sending }) => ({
           connectorId,
           waiting: BigInt(waiting),

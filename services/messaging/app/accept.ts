@@ -75,13 +75,16 @@ export function createSendService(parts: SendServiceParts): SendService {
     checkMaySend(tenant);
     const sender = await services.usableSender(request.tenantId, request.from);
     if (sender === undefined) throw unusableSender();
-    const trafficClass = request.trafficClass ?? sender.trafficClass;
-    if (!isAllowed(trafficClass, sender.trafficClass)) throw forbiddenClass(trafficClass);
+    const wanted = request.trafficClass ?? sender.trafficClass;
+    if (!isAllowed(wanted, sender.trafficClass)) throw forbiddenClass(wanted);
+    const isReply = request.isConsentReply === true;
+    // Its recipient has just asked for it, so quiet hours do not delay it.
+    const trafficClass = isReply && wanted === "promotional" ? "transactional" : wanted;
     const question = {
       tenantId: request.tenantId,
       sender: sender.name,
       // The confirmation of an opt-out goes to a number that has opted out.
-      trafficClass: request.isConsentReply === true ? "otp" : trafficClass,
+      trafficClass: isReply ? "otp" : trafficClass,
       numbers: request.recipients.map(({ to }) => to),
     } as const;
     return {
@@ -93,6 +96,8 @@ export function createSendService(parts: SendServiceParts): SendService {
       redact: tenant.redactBodies,
       table: services.routeTable(),
       queueMs: parts.queueMs,
+      quietHours: services.quietHours(),
+      rejectsInQuietHours: request.rejectsInQuietHours ?? tenant.rejectsInQuietHours,
       random: Math.random,
       trace: parts.trace.recorded(),
     };

@@ -23,6 +23,9 @@ export type CheckedClaim = {
 
 export type ClaimChecks = (messages: readonly Message[]) => Promise<CheckedClaim>;
 
+/** Checks nothing. */
+export const passAll: ClaimChecks = async (messages) => ({ passed: messages, putOff: [] });
+
 /** Until the next try of a message whose recipient's opt-out cannot be read. */
 const PUT_OFF_MS = 5000;
 

@@ -9,16 +9,24 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../shared/core/clock.ts";
 import { isUnavailable } from "../../shared/core/errors.ts";
-import { invalidField } from "../../shared/core/limits.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
 import { UNROUTED } from "../domain/choose-route.ts";
 import { type ClaimCall, claimIdOf } from "../domain/claim-epoch.ts";
 import { CLAIM_MAX } from "../domain/fair-share.ts";
 import type { Claim, Message, PriorityClass } from "../domain/message.ts";
 import { queueName } from "../domain/queue-transitions.ts";
-import type { ClaimChecks } from "./claim-checks.ts";
-import type { PendingIndex, PendingKind, PendingMessage, TenantQueue } from "./pending-index.ts";
+import { createHeartbeats } from "./carrier-heartbeats.ts";
+import { type ClaimChecks, passAll } from "./claim-checks.ts";
+import { checkClaim } from "./claim-names.ts";
+import {
+  type PendingIndex,
+  type PendingKind,
+  type PendingMessage,
+  type TenantQueue,
+  toPending,
+} from "./pending-index.ts";
 import type { ClaimBatch, QueueQuery, QueueStore } from "./ports.ts";
+import type { QuietGate } from "./quiet-gate.ts";
 import { rotateAfter, roundRobin } from "./round-robin.ts";
 
 /** The result of a claim. */
@@ -43,29 +51,30 @@ const TENANTS_ONE_BY_ONE = 32;
 const ROUNDS_MAX = 4;
 /** After a scan over many tenants hit its limit, scan tenant by tenant for this long. */
 const SCAN_ONE_BY_ONE_MS = 1000;
-/** A claim stores a heartbeat of its carrier at most this often. */
-const HEARTBEAT_INTERVAL_MS = 5000;
 const PRIORITIES: readonly PriorityClass[] = ["single", "bulk"];
 const KINDS: readonly PendingKind[] = ["fresh", "putOff"];
 const PUT_OFF_SHARE = 0.25;
+/** Messages that one claim takes out of a queue because of quiet hours: one transaction. */
+const QUIET_STEP = 250;
 /** Claims per command, concurrent commands, and queued claims. */
 const BATCHING = { batchMax: 32, concurrency: 4, queueMax: 4096 } as const;
 
 export function createClaimer(options: {
   readonly store: QueueStore;
   readonly pending: PendingIndex;
+  readonly quiet: Pick<QuietGate, "binds" | "isBusy" | "openSpanOf" | "takeOut">;
   readonly clock: Clock;
   /** Keeps messages back that must not be sent now; without it every message passes. */
   readonly checks?: ClaimChecks;
   /** Announces messages that stay in their queue until later. */
   readonly notify?: (messages: readonly Message[]) => void;
 }): Claimer {
-  const { store, pending, clock, checks = passAll, notify } = options;
+  const { store, pending, quiet, clock, checks = passAll, notify } = options;
   const lastClaims = new Map<string, Promise<unknown>>();
   const lastServed = new Map<string, string>();
   /** By connector, the fraction of a place that put-off messages have not had yet. */
   const putOffShares = new Map<string, number>();
-  const heartbeats = new Map<string, number>();
+  const storeHeartbeat = createHeartbeats(store, clock);
   const oneByOneUntilMs = new Map<string, number>();
   // A write that failed in part can be retried: a claim finds the messages it has moved by its id.
   const batching = { ...BATCHING, isTransient: isUnavailable };
@@ -103,7 +112,7 @@ export function createClaimer(options: {
           );
           continue;
         }
-        const some = await chooseMessages(connectorId, priority, kind, limit);
+        const some = await chooseOpen(connectorId, priority, kind, limit);
         more ||= some.more;
         room -= some.found.length;
         if (some.found.length > 0) chosen.push({ ...some, priority });
@@ -116,7 +125,8 @@ export function createClaimer(options: {
       const all = own.flatMap((one) => one.found);
       const { passed: found, putOff } = await checks(all);
       if (found.length > 0) {
-        messages.push(...(await writes.add({ connectorId, priority, found, claim })));
+        const spanOf = quiet.openSpanOf;
+        messages.push(...(await writes.add({ connectorId, priority, found, claim, spanOf })));
       }
       // After the write: had it failed, the messages would still wait.
       for (const { picks } of own) remove(picks);
@@ -142,6 +152,40 @@ export function createClaimer(options: {
     const places = Math.min(due, Math.floor(share));
     putOffShares.set(connectorId, Math.min(1, share - places));
     return places;
+  }
+
+  /**
+   * Chooses messages that quiet hours do not bind. When it meets one that they bind, it lets many be taken out of the
+   * queue at once, in the background, so that a queue of them delays neither this claim nor the messages behind them.
+   */
+  async function chooseOpen(
+    connectorId: string,
+    priority: PriorityClass,
+    kind: PendingKind,
+    room: number,
+  ): Promise<Chosen> {
+    const first = await chooseMessages(connectorId, priority, kind, room);
+    if (!first.found.some(quiet.binds)) return first;
+    if (quiet.isBusy) return { ...split(first).open, more: true };
+    const many = await chooseMessages(connectorId, priority, kind, Math.max(room, QUIET_STEP));
+    const { open, bound } = split(many);
+    // A message that stays in the queue, because the write fails, is found by the next full rescan.
+    quiet.takeOut(bound.found);
+    remove(bound.picks);
+    // The other open ones were read and not claimed: they still wait.
+    return { found: open.found.slice(0, room), picks: open.picks.slice(0, room), more: true };
+  }
+
+  /** Separates the messages that quiet hours bind. */
+  function split(chosen: Chosen): { readonly open: Chosen; readonly bound: Chosen } {
+    const open: Chosen = { found: [], picks: [], more: true };
+    const bound: Chosen = { found: [], picks: [], more: true };
+    chosen.found.forEach((message, at) => {
+      const one = quiet.binds(message) ? bound : open;
+      one.found.push(message);
+      one.picks.push(chosen.picks[at] as Choice);
+    });
+    return { open, bound };
   }
 
   /** Chooses due messages of a queue by round robin over tenants, each tenant's oldest first. */
@@ -321,20 +365,12 @@ export function createClaimer(options: {
     return (await Promise.all(scans)).flat();
   }
 
-  /** A claiming carrier is alive, and must be stored before it holds any message. */
-  async function storeHeartbeat(carrierId: string): Promise<void> {
-    const nowMs = clock.now();
-    if (nowMs - (heartbeats.get(carrierId) ?? 0) < HEARTBEAT_INTERVAL_MS) return;
-    await store.beat(carrierId, nowMs);
-    heartbeats.set(carrierId, nowMs);
-  }
-
   return {
     async waitingConnectors() {
       return (await pending.connectors()).filter((connectorId) => connectorId !== UNROUTED);
     },
     claim(connectorId, carrierId, max, call) {
-      checkNames(connectorId, carrierId, max);
+      checkClaim(connectorId, carrierId, max);
       const before = lastClaims.get(connectorId) ?? Promise.resolve();
       const claimed = before.then(() =>
         claimAll(connectorId, carrierId, Math.min(max, CLAIM_MAX), call),
@@ -348,12 +384,6 @@ export function createClaimer(options: {
   };
 }
 
-const passAll: ClaimChecks = async (messages) => ({ passed: messages, putOff: [] });
-
-function toPending({ id, notBeforeMs }: Message): PendingMessage {
-  return { messageId: id, dueAtMs: notBeforeMs };
-}
-
 /** A pending message and its queue. */
 type Choice = { readonly place: TenantQueue; readonly message: PendingMessage };
 
@@ -363,21 +393,4 @@ type Chosen = { readonly found: Message[]; readonly picks: Choice[]; more: boole
 /** Twice the equal share, so that short queues leave their room to long ones. */
 function shareOf(room: number, tenants: number): number {
   return tenants === 1 ? room : Math.ceil((2 * room) / tenants);
-}
-
-const CONNECTOR_NAME = /^[a-z0-9-]{1,64}$/;
-const CARRIER_NAME = /^[A-Za-z0-9._:-]{1,128}$/;
-
-function checkNames(connectorId: string, carrierId: string, max: number): void {
-  if (!CONNECTOR_NAME.test(connectorId)) {
-    throw invalidField("connector_id", "invalid_format", "is not a connector id");
-  }
-  checkCarrierName(carrierId);
-  if (max <= 0) throw invalidField("max", "out_of_range", "must be at least 1");
-}
-
-/** Throws `validation_error` for an invalid carrier id. */
-export function checkCarrierName(carrierId: string): void {
-  if (CARRIER_NAME.test(carrierId)) return;
-  throw invalidField("carrier_id", "invalid_format", "is no carrier's name");
 }

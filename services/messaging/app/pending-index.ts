@@ -11,7 +11,7 @@
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import { createRefreshAheadCache } from "../../shared/flow/refresh-ahead-cache.ts";
-import type { PriorityClass } from "../domain/message.ts";
+import type { Message, PriorityClass } from "../domain/message.ts";
 import { queueName, waitingAt } from "../domain/queue-transitions.ts";
 import type { QueueStore } from "./ports.ts";
 
@@ -21,6 +21,11 @@ export type PendingMessage = {
   /** When it may be claimed; more than 0 when a carrier has put it off. */
   readonly dueAtMs: number;
 };
+
+/** The entry of a waiting message. */
+export function toPending({ id, notBeforeMs }: Message): PendingMessage {
+  return { messageId: id, dueAtMs: notBeforeMs };
+}
 
 /** `fresh` messages were not tried yet, or returned unsent; a carrier has put off the others. */
 export type PendingKind = "fresh" | "putOff";

@@ -4,8 +4,16 @@ import type { MessageStatus } from "../../shared/core/message-status.ts";
 import type { TrafficClass } from "../../shared/core/traffic-class.ts";
 import type { RouteTable } from "../../shared/routes/route-table.ts";
 import type { Draft } from "../domain/build-messages.ts";
-import type { Claim, Message, MessageMode, PriorityClass, StatusEvent } from "../domain/message.ts";
+import type {
+  Claim,
+  Message,
+  MessageMode,
+  OpenSpan,
+  PriorityClass,
+  StatusEvent,
+} from "../domain/message.ts";
 import type { CheckedMessage, MessageCharge } from "../domain/message-invariants.ts";
+import type { QuietHours } from "../domain/quiet-hours.ts";
 import type { SendRequest } from "../domain/send-request.ts";
 import type { UsageDimension, UsageGroup } from "../domain/usage.ts";
 
@@ -48,6 +56,7 @@ export type TenantFacts = {
   readonly currency: string;
   readonly plan: string;
   readonly redactBodies: boolean;
+  readonly rejectsInQuietHours: boolean;
 };
 
 /** A sender ID that can be used now. */
@@ -103,6 +112,8 @@ export type ServiceClients = {
     numbers: readonly string[],
   ): Promise<ReadonlySet<string>>;
   routeTable(): RouteTable;
+  /** The same object until the rules change. Works without the routing service. */
+  quietHours(): QuietHours;
   /** Throws `insufficient_balance`. An unknown outcome is `service_unavailable`. */
   placeHold(hold: Hold): Promise<void>;
   /** Places several holds in one call. Never rejects. */
@@ -216,6 +227,15 @@ export type MessageStore = {
   ): Promise<number | undefined>;
   /** Due messages, longest overdue first, optionally only of these statuses. */
   findDue(nowMs: number, limit: number, statuses?: readonly MessageStatus[]): Promise<DueMessage[]>;
+  /**
+   * Messages whose quiet hours have ended, those of the earliest end first, with an equal share for each tenant; at
+   * most about `limit`.
+   */
+  findQuiet(nowMs: number, limit: number): Promise<DueMessage[]>;
+  /** Lets every message in quiet hours be judged again at an instant, because the rules have changed. */
+  endQuietAt(nowMs: number): Promise<void>;
+  /** The number of messages that wait for the end of quiet hours, at most `max`. */
+  countQuiet(max: number): Promise<number>;
   /** Message ids of a campaign after an id, in order, optionally only of these statuses. */
   findCampaign(
     tenantId: string,
@@ -234,7 +254,10 @@ export type QueueFigures = {
   readonly connectorId: string;
   readonly waiting: number;
   readonly sending: number;
-  /** When the oldest waiting message began to wait, in milliseconds since 1970; a scheduled one at its due time. */
+  /**
+   * When the oldest waiting message began to wait, in milliseconds since 1970; a scheduled one at its due time,
+   * one that was in quiet hours at their end.
+   */
   readonly oldestMs: number | undefined;
 };
 
@@ -262,6 +285,7 @@ export type ClaimBatch = {
   readonly priority: PriorityClass;
   readonly found: readonly Message[];
   readonly claim: Claim;
+  readonly spanOf: (message: Message) => OpenSpan | undefined;
 };
 
 /** The queues of connectors, and the claims of carriers. */

@@ -63,6 +63,8 @@ export type Queries = {
   /** Checks the invariants of each message; the last item is `done`. */
   check(tenantId: string | undefined): AsyncGenerator<CheckProgress>;
   queues(): Promise<QueueStatus[]>;
+  /** The number of messages that wait for the end of quiet hours, counted up to a limit. */
+  countQuiet(): Promise<number>;
 };
 
 /** A search for the messages to a number. */
@@ -86,6 +88,7 @@ const FIND_CONCURRENCY = 4;
 
 /** An outbox document older than this is stuck. */
 const OUTBOX_AGE_MAX_MS = 60_000;
+const QUIET_COUNT_MAX = 100_000;
 
 /** A filter that every message passes. */
 const ANY_MESSAGE = {
@@ -175,6 +178,7 @@ export function createQueries(options: {
         done: true,
       };
     },
+    countQuiet: () => store.countQuiet(QUIET_COUNT_MAX),
     async queues() {
       const nowMs = clock.now();
       return (await queue.figures()).map(({ connectorId, waiting, sending, oldestMs }) => ({

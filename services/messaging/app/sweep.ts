@@ -8,7 +8,7 @@ import type { Logger } from "../../shared/core/logger.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 import type { AvailabilityOf } from "../domain/choose-route.ts";
 import type { Timeouts } from "../domain/queue-transitions.ts";
-import type { SendingRights } from "../domain/schedule.ts";
+import type { SendingRights } from "../domain/sending-rights.ts";
 import { applyTimeout } from "../domain/timeouts.ts";
 import { findOptOuts } from "./opt-outs.ts";
 import type { DueMessage, MessageStore, SendStore, ServiceClients } from "./ports.ts";
@@ -81,7 +81,7 @@ export function createSweeps(options: {
     if (rights === undefined) return false;
     try {
       await changes.change(message.id, (current, nowMs) =>
-        applyTimeout(current, nowMs, timeouts, rights, availabilityOf),
+        applyTimeout(current, nowMs, timeouts, rights, availabilityOf, services.quietHours()),
       );
       return true;
     } catch (error) {

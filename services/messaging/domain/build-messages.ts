@@ -13,6 +13,7 @@ import { selectRoutes } from "../../shared/routes/select-routes.ts";
 import { type ReasonCode, reasonFor } from "./failure-reasons.ts";
 import type { FrozenRoute, Message } from "./message.ts";
 import { TEST_CONNECTOR } from "./queue-transitions.ts";
+import { isQuietAt, openTimeEnd, type QuietHours } from "./quiet-hours.ts";
 import {
   hasOwnBodies,
   type RequestedRecipient,
@@ -42,6 +43,9 @@ export type DraftFacts = {
   readonly table: RouteTable;
   readonly nowMs: number;
   readonly queueMs: number;
+  readonly quietHours: QuietHours;
+  /** Refuse recipients that would have to wait for the end of quiet hours. */
+  readonly rejectsInQuietHours: boolean;
   readonly random: () => number;
   /** W3C traceparent of the acceptance, when it is recorded. */
   readonly trace?: string | undefined;
@@ -157,13 +161,18 @@ function checkRecipient(
   if (seen.has(to)) return refuse(to, "duplicate_recipient");
   seen.add(to);
   if (facts.isOptedOut(to)) return refuse(to, "recipient_opted_out");
+  const sentAtMs = request.sendAtMs ?? facts.nowMs;
+  const { trafficClass } = facts;
+  if (facts.rejectsInQuietHours && isQuietAt({ to, trafficClass }, sentAtMs, facts.quietHours)) {
+    return refuse(to, "quiet_hours");
+  }
   const priced = selectRoutes(facts.table, {
     tenantId: request.tenantId,
     plan: facts.plan,
     senderName: facts.sender,
     trafficClass: facts.trafficClass,
     digits: to.slice(1),
-    nowMs: request.sendAtMs ?? facts.nowMs,
+    nowMs: sentAtMs,
     random: facts.random,
   });
   if (priced.length === 0) return refuse(to, "destination_not_supported");
@@ -211,7 +220,11 @@ function toMessage(
   const isQueued = !isRejected && !isScheduled;
   const status = isRejected ? "rejected" : isScheduled ? "scheduled" : "queued";
   const error = checked.refusal === undefined ? undefined : reasonFor(checked.refusal);
-  const queueUntilMs = isQueued ? facts.nowMs + facts.queueMs : undefined;
+  const { to } = checked;
+  const { trafficClass, nowMs, queueMs, quietHours } = facts;
+  const queueUntilMs = isQueued
+    ? openTimeEnd({ to, trafficClass }, nowMs, queueMs, quietHours)
+    : undefined;
   return {
     id: made.id,
     tenantId: request.tenantId,
@@ -222,7 +235,7 @@ function toMessage(
     country: checked.country,
     reservationId: made.reservationId,
     status,
-    to: checked.to,
+    to,
     from: facts.sender,
     body: isRejected ? keptBody(checked.body, facts.redact) : checked.body,
     encoding: checked.text.encoding,
@@ -241,7 +254,7 @@ function toMessage(
     history: [{ status, atMs: createdMs, error }],
     routes: checked.routes,
     routeAt: 0,
-    trafficClass: facts.trafficClass,
+    trafficClass,
     isConsentReply: request.isConsentReply === true,
     priority: request.endpoint === "single" && request.source !== "campaign" ? "single" : "bulk",
     phase: isQueued ? "waiting" : undefined,
@@ -249,6 +262,9 @@ function toMessage(
     attempts: 0,
     notBeforeMs: 0,
     queueUntilMs,
+    quietUntilMs: undefined,
+    releasedAtMs: undefined,
+    rejectsInQuietHours: facts.rejectsInQuietHours,
     dueAtMs: isScheduled ? request.sendAtMs : queueUntilMs,
     receipts: NO_RECEIPTS,
     redact: facts.redact,

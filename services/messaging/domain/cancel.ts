@@ -1,6 +1,6 @@
 /**
  * Which messages can be cancelled: those that are `scheduled`, and those that are `queued` and
- * still waiting. One that is being sent, sent or in a final status cannot.
+ * still waiting, in a queue or for the end of quiet hours. One that is being sent, sent or in a final status cannot.
  */
 import { AppError } from "../../shared/core/errors.ts";
 import { type Decision, isCampaignMessage, type Message, moveTo, unchanged } from "./message.ts";
@@ -8,7 +8,8 @@ import { type Decision, isCampaignMessage, type Message, moveTo, unchanged } fro
 /** True if the message can be cancelled now. */
 function isCancellable(message: Message): boolean {
   if (message.status === "scheduled") return true;
-  return message.status === "queued" && message.phase === "waiting";
+  const { status, phase } = message;
+  return status === "queued" && (phase === "waiting" || phase === "quiet");
 }
 
 /**

@@ -8,6 +8,7 @@ const TEXTS = {
   destination_not_supported: "Messages to this destination are not enabled.",
   body_too_long: "The body is longer than 10 segments.",
   recipient_opted_out: "The recipient has opted out of messages from this sender.",
+  quiet_hours: "The message would have to wait for the end of the recipient's quiet hours.",
   no_route: "No route can carry the message any more.",
   carrier_unavailable: "The carrier could not take the message.",
   submission_unknown: "The carrier never confirmed that it took the message.",
@@ -49,6 +50,7 @@ const FAILED_CODES: ReadonlySet<string> = new Set<ReasonCode>([
   "sender_id_not_approved",
   "tenant_suspended",
   "recipient_opted_out",
+  "quiet_hours",
   "queue_expired",
 ]);
 

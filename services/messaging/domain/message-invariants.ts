@@ -12,8 +12,22 @@ export type Breach = { readonly invariant: number; readonly what: string };
 /** The fields of a message that its check reads. */
 export type CheckedMessage = Pick<
   Message,
-  "id" | "status" | "phase" | "history" | "heldAmount" | "amount" | "reservationId"
+  | "id"
+  | "status"
+  | "phase"
+  | "history"
+  | "heldAmount"
+  | "amount"
+  | "reservationId"
+  | "sentAtMs"
+  | "claim"
 >;
+
+/**
+ * The longest time from a submit to `sent`: the other parts follow for 8 minutes, and a receipt may prove a submit
+ * without an answer for 10.
+ */
+const SUBMIT_TO_SENT_MAX_MS = 1_200_000;
 
 /** The fields of a message that determine its charge. */
 export type MessageCharge = Pick<
@@ -46,6 +60,10 @@ export function checkMessage(message: CheckedMessage): Breach[] {
   if (amount !== undefined && amount > heldAmount) add(2, "the amount exceeds the hold");
   if (heldAmount > 0n && message.reservationId === undefined) {
     add(3, "funds are held under no reservation");
+  }
+  const openUntilMs = message.claim?.openSpan?.untilMs ?? Number.POSITIVE_INFINITY;
+  if ((message.sentAtMs ?? 0) > openUntilMs + SUBMIT_TO_SENT_MAX_MS) {
+    add(14, "sent in its recipient's quiet hours");
   }
   return breaches;
 }

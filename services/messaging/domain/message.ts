@@ -17,12 +17,13 @@ export type MessageMode = (typeof MESSAGE_MODES)[number];
 
 /**
  * The phase of a `queued` message:
- * - `waiting`: in a connector's queue. Only here it can be cancelled or claimed.
+ * - `waiting`: in a connector's queue. Only here it can be claimed; here and while `quiet` it can be cancelled.
+ * - `quiet`: in no queue until the recipient's quiet hours end (`quiet-hours.ts`). It does not age.
  * - `sending`: claimed by a carrier. An outcome ends it, or the end of the carrier's lease.
  * - `unknown`: bytes may have reached a carrier that never answered. It is never sent again: it
  *   waits for proof (a receipt, a late outcome) and then fails with `submission_unknown`.
  */
-export type QueuePhase = "waiting" | "sending" | "unknown";
+export type QueuePhase = "waiting" | "quiet" | "sending" | "unknown";
 
 /** Single sends go before bulk ones in each connector's queue. */
 export type PriorityClass = "single" | "bulk";
@@ -42,7 +43,16 @@ export type FrozenRoute = {
 };
 
 /** The carrier that sends the message. Each claim has a new `id`. */
-export type Claim = { readonly id: string; readonly carrierId: string; readonly atMs: number };
+export type Claim = {
+  readonly id: string;
+  readonly carrierId: string;
+  readonly atMs: number;
+  /** Where quiet hours bind the message: the span around the claim in which its first part may be submitted. */
+  readonly openSpan?: OpenSpan | undefined;
+};
+
+/** A span of time, without its end. */
+export type OpenSpan = { readonly fromMs: number; readonly untilMs: number };
 
 /** Segments with a receipt, as bits: segment n is bit n - 1. */
 export type SegmentReceipts = {
@@ -118,6 +128,12 @@ export type Message = {
   readonly notBeforeMs: number;
   /** When waiting ends with `queue_expired`; undefined until queued. */
   readonly queueUntilMs: number | undefined;
+  /** When the quiet hours end for which it waits; defined exactly while `quiet`. */
+  readonly quietUntilMs: number | undefined;
+  /** When it came back into its queue after quiet hours; it has waited since then. */
+  readonly releasedAtMs: number | undefined;
+  /** Fails instead of waiting for the end of quiet hours; the tenant's or the campaign's policy at acceptance. */
+  readonly rejectsInQuietHours: boolean;
   /** When the state ends by time; see `timeouts.ts`. */
   readonly dueAtMs: number | undefined;
   readonly receipts: SegmentReceipts;
@@ -176,6 +192,7 @@ export function moveTo(
   const message: Message = {
     ...before,
     phase: undefined,
+    quietUntilMs: undefined,
     dueAtMs: undefined,
     ...facts,
     status,

@@ -44,6 +44,8 @@ export type SendRequest = {
   readonly recipients: readonly RequestedRecipient[];
   /** Undefined: the sender ID's own. */
   readonly trafficClass?: TrafficClass | undefined;
+  /** Undefined: the tenant's policy. */
+  readonly rejectsInQuietHours?: boolean | undefined;
   /** Confirms an opt-out: sent although its recipient has opted out. */
   readonly isConsentReply?: boolean;
   /** The most that it may hold, in 1/10,000 of the currency unit. */

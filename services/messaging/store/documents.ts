@@ -5,6 +5,7 @@ import type { Encoding } from "../../shared/core/segments.ts";
 import { type TrafficClass, trafficClassOf } from "../../shared/core/traffic-class.ts";
 import type { Reason } from "../domain/failure-reasons.ts";
 import type {
+  Claim,
   Message,
   MessageMode,
   PriorityClass,
@@ -18,6 +19,8 @@ import { queueOf } from "../domain/queue-transitions.ts";
 export type StoredAmount = bigint | number | Long;
 
 type StoredRoute = { route_id: string; connector_id: string; price: StoredAmount };
+
+type StoredClaim = { id: string; carrier: string; at: Date; open_from?: Date; open_until?: Date };
 
 /** One document of `messages`. Empty fields are absent. */
 export type MessageDocument = {
@@ -57,10 +60,16 @@ export type MessageDocument = {
   /** The priority class; the stored name is older. */
   lane?: PriorityClass;
   phase?: QueuePhase;
-  claim?: { id: string; carrier: string; at: Date };
+  claim?: StoredClaim;
   attempts?: number;
   not_before?: Date;
   queue_until?: Date;
+  /** Present while the message waits for the end of quiet hours; the key of their index. */
+  quiet_until?: Date;
+  /** Present after quiet hours: since then the message has waited. */
+  released_at?: Date;
+  /** Present when the message fails instead of waiting for the end of quiet hours. */
+  rejects_quiet?: true;
   /** Present while the message waits or is sent; the key of the queue index. */
   queue?: string;
   /** Present while time can end the state; the key of the index of due messages. */
@@ -118,6 +127,7 @@ export function toDocument(message: Message): MessageDocument {
   if (message.scheduledAtMs !== undefined) document.scheduled_at = new Date(message.scheduledAtMs);
   if (message.isConsentReply) document.consent_reply = true;
   if (message.redact) document.redact = true;
+  if (message.rejectsInQuietHours) document.rejects_quiet = true;
   if (message.trace !== undefined) document.trace = message.trace;
   if (message.routes.length > 0) {
     document.lane = message.priority;
@@ -146,16 +156,15 @@ const CHANGING: readonly (readonly [keyof MessageDocument, (message: Message) =>
   ["updated_at", (message) => toDate(message.updatedAtMs)],
   ["route_at", (message) => message.routeAt || undefined],
   ["phase", (message) => message.phase],
-  [
-    "claim",
-    ({ claim }) => claim && { id: claim.id, carrier: claim.carrierId, at: new Date(claim.atMs) },
-  ],
+  ["claim", ({ claim }) => claim && toStoredClaim(claim)],
   ["attempts", (message) => message.attempts || undefined],
   [
     "not_before",
     ({ status, notBeforeMs }) => (status === "queued" ? new Date(notBeforeMs) : undefined),
   ],
   ["queue_until", (message) => toDate(message.queueUntilMs)],
+  ["quiet_until", (message) => toDate(message.quietUntilMs)],
+  ["released_at", (message) => toDate(message.releasedAtMs)],
   ["queue", queueOf],
   ["due_at", (message) => toDate(message.dueAtMs)],
   [
@@ -241,10 +250,13 @@ export function fromDocument(document: MessageDocument): Message {
     routeAt: document.route_at ?? 0,
     priority: document.lane ?? "single",
     phase: document.phase,
-    claim: claim && { id: claim.id, carrierId: claim.carrier, atMs: claim.at.getTime() },
+    claim: claim && fromStoredClaim(claim),
     attempts: document.attempts ?? 0,
     notBeforeMs: document.not_before?.getTime() ?? 0,
     queueUntilMs: document.queue_until?.getTime(),
+    quietUntilMs: document.quiet_until?.getTime(),
+    releasedAtMs: document.released_at?.getTime(),
+    rejectsInQuietHours: document.rejects_quiet === true,
     dueAtMs: document.due_at?.getTime(),
     receipts: receipts ?? NO_RECEIPTS,
     redact: document.redact === true,
@@ -256,6 +268,24 @@ export function fromDocument(document: MessageDocument): Message {
 /** The class of a message; a newer release may know further ones. */
 export function readClass(document: Pick<MessageDocument, "traffic_class">): TrafficClass {
   return trafficClassOf(document.traffic_class ?? "transactional");
+}
+
+/** Writes a claim; a claim that quiet hours do not bind has no span. */
+export function toStoredClaim({ id, carrierId, atMs, openSpan }: Claim): StoredClaim {
+  const stored = { id, carrier: carrierId, at: new Date(atMs) };
+  if (openSpan === undefined) return stored;
+  return {
+    ...stored,
+    open_from: new Date(openSpan.fromMs),
+    open_until: new Date(openSpan.untilMs),
+  };
+}
+
+/** Reads a claim. */
+export function fromStoredClaim({ id, carrier, at, open_from, open_until }: StoredClaim): Claim {
+  const claim = { id, carrierId: carrier, atMs: at.getTime() };
+  if (open_from === undefined || open_until === undefined) return claim;
+  return { ...claim, openSpan: { fromMs: open_from.getTime(), untilMs: open_until.getTime() } };
 }
 
 export function fromHistory({ history }: Pick<MessageDocument, "history">): StatusChange[] {

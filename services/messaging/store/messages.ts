@@ -7,7 +7,7 @@ import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
 import type { OutboxTicket } from "../../shared/io/outbox.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
-import type { CausedEvent, MessageStore } from "../app/ports.ts";
+import type { CausedEvent, DueMessage, MessageStore } from "../app/ports.ts";
 import { MESSAGE_MODES, type Message } from "../domain/message.ts";
 import { countChanged } from "../domain/usage.ts";
 import { replaceAll } from "./bulk-writes.ts";
@@ -130,15 +130,41 @@ export function createMessageStore(
           .hint(INDEXES.due)
           .toArray(),
       );
-      return due.map(({ _id, tenant_id, from, to, status, ...rest }) => ({
-        id: _id,
-        tenantId: tenant_id,
-        from,
-        to,
-        status,
-        trafficClass: readClass(rest),
-      }));
+      return due.map(toDue);
     },
+    async findQuiet(nowMs, limit) {
+      const found: DueMessage[] = [];
+      // All messages of a country have one end, so there are few ends; each costs one seek, and so does each tenant.
+      const ended = { quiet_until: { $lte: new Date(nowMs) } };
+      for (const quiet_until of await guardMongo(messages.distinct("quiet_until", ended))) {
+        if (quiet_until === undefined) continue;
+        const tenants = await guardMongo(messages.distinct("tenant_id", { quiet_until }));
+        const share = Math.ceil((limit - found.length) / tenants.length);
+        for (const tenant_id of tenants) {
+          if (found.length >= limit) return found;
+          const some = messages
+            .find({ quiet_until, tenant_id }, { projection: DUE_FIELDS, readConcern: SNAPSHOT })
+            .sort({ _id: 1 })
+            .limit(share)
+            .batchSize(share)
+            .hint(INDEXES.quiet);
+          found.push(...(await guardMongo(some.toArray())).map(toDue));
+        }
+      }
+      return found;
+    },
+    async endQuietAt(nowMs) {
+      const at = new Date(nowMs);
+      const update = { $set: { quiet_until: at }, $inc: { revision: 1 } };
+      await guardMongo(messages.updateMany({ quiet_until: { $gt: at } }, update));
+    },
+    countQuiet: (max) =>
+      guardMongo(
+        messages.countDocuments(
+          { quiet_until: { $exists: true } },
+          { hint: INDEXES.quiet, limit: max },
+        ),
+      ),
     findCampaign: (tenantId, campaignId, { afterId, statuses }, limit) =>
       ids(
         {
@@ -187,4 +213,11 @@ export function createMessageStore(
       return deleted;
     },
   };
+}
+
+type StoredDue = Pick<MessageDocument, "_id" | keyof typeof DUE_FIELDS>;
+
+function toDue(document: StoredDue): DueMessage {
+  const { _id: id, tenant_id: tenantId, from, to, status } = document;
+  return { id, tenantId, from, to, status, trafficClass: readClass(document) };
 }

@@ -4,9 +4,9 @@ import { endAbandonedWhile } from "../../shared/io/abandoned-transactions.ts";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import type { ClaimBatch, QueueFigures, QueueQuery, QueueStore } from "../app/ports.ts";
-import type { Message } from "../domain/message.ts";
+import type { Claim, Message } from "../domain/message.ts";
 import { queueName, sendingName, sentBy } from "../domain/queue-transitions.ts";
-import { fromDocument, type MessageDocument } from "./documents.ts";
+import { fromDocument, type MessageDocument, toStoredClaim } from "./documents.ts";
 import { INDEXES } from "./schema.ts";
 
 const LOCAL = { readConcern: { level: "local" } } as const;
@@ -46,19 +46,23 @@ export function createQueueStore(db: Db): QueueStore {
   }
 
   async function claim(batches: readonly ClaimBatch[]): Promise<Message[][]> {
+    const claims = batches.map((batch) => batch.found.map((one) => claimOf(batch, one)));
     const found = batches.flatMap((batch) => batch.found);
     // A killed process may have left a change of these messages open.
-    const write = messages.bulkWrite(batches.flatMap(guardedUpdates), {
-      ordered: false,
-      writeConcern: MAJORITY,
-    });
+    const write = messages.bulkWrite(
+      batches.flatMap((batch, at) => guardedUpdates(batch, claims[at] ?? [])),
+      {
+        ordered: false,
+        writeConcern: MAJORITY,
+      },
+    );
     const { modifiedCount } = await endAbandonedWhile(db.client, write);
     if (modifiedCount === found.length) {
-      return batches.map(({ found, claim }) =>
-        found.map((message) => ({
+      return batches.map((batch, at) =>
+        batch.found.map((message, index) => ({
           ...message,
           phase: "sending" as const,
-          claim,
+          claim: claims[at]?.[index],
           revision: message.revision + 1,
         })),
       );
@@ -158,18 +162,32 @@ export function createQueueStore(db: Db): QueueStore {
  * The guard: a message that another writer has removed from the queue, such as a cancel, no longer matches. The first
  * writer wins, and the other finds nothing to write.
  */
-function guardedUpdates({ connectorId, priority, found, claim }: ClaimBatch) {
+function guardedUpdates({ connectorId, priority, found }: ClaimBatch, claims: readonly Claim[]) {
   const queue = queueName(connectorId, priority);
-  const $set = {
-    phase: "sending" as const,
-    queue: sendingName(connectorId, claim.carrierId),
-    claim: { id: claim.id, carrier: claim.carrierId, at: new Date(claim.atMs) },
-  };
-  const update = { $set, $inc: { revision: 1 } };
-  return [...Map.groupBy(found, ({ revision }) => revision)].map(([revision, group]) => {
-    const filter = { _id: { $in: group.map(({ id }) => id) }, queue, revision };
-    return { updateMany: { filter, update } };
+  // One command for messages of one revision and one span.
+  const groups = Map.groupBy(found.keys(), (at) => {
+    const span = claims[at]?.openSpan;
+    return `${found[at]?.revision}|${span?.fromMs}|${span?.untilMs}`;
   });
+  return [...groups.values()].flatMap((places) => {
+    const claim = claims[places[0] ?? 0];
+    if (claim === undefined) return [];
+    const $set = {
+      phase: "sending" as const,
+      queue: sendingName(connectorId, claim.carrierId),
+      claim: toStoredClaim(claim),
+    };
+    const ids = places.flatMap((at) => found[at]?.id ?? []);
+    const revision = found[places[0] ?? 0]?.revision ?? 0;
+    const filter = { _id: { $in: ids }, queue, revision };
+    return [{ updateMany: { filter, update: { $set, $inc: { revision: 1 } } } }];
+  });
+}
+
+/** The claim of one message of a batch: with the span in which it may be submitted, if there is one. */
+function claimOf({ claim, spanOf }: ClaimBatch, message: Message): Claim {
+  const openSpan = spanOf(message);
+  return openSpan === undefined ? claim : { ...claim, openSpan };
 }
 
 function isClaimable(
@@ -199,16 +217,19 @@ async function oldestIn(
   for (const tenant_id of tenants) {
     const lowest = (count: number) =>
       messages
-        .find({ queue, tenant_id }, { projection: { scheduled_at: 1 } })
+        .find({ queue, tenant_id }, { projection: { scheduled_at: 1, released_at: 1 } })
         .hint(INDEXES.queue)
         .sort({ _id: 1 })
         .limit(count)
         .toArray();
     let heads = await lowest(1);
-    // A scheduled message waits from its due time, so messages with later ids may have waited longer.
-    if (heads[0]?.scheduled_at !== undefined) heads = await lowest(HEADS_MAX);
-    for (const { _id, scheduled_at } of heads) {
-      oldestMs = earlier(oldestMs, Math.max(idTimeMs(_id), scheduled_at?.getTime() ?? 0));
+    // A scheduled message waits from its due time, and one that was in quiet hours from their end, so messages with
+    // later ids may have waited longer.
+    const since = ({ scheduled_at, released_at }: (typeof heads)[number]) =>
+      Math.max(scheduled_at?.getTime() ?? 0, released_at?.getTime() ?? 0);
+    if (heads[0] !== undefined && since(heads[0]) > 0) heads = await lowest(HEADS_MAX);
+    for (const head of heads) {
+      oldestMs = earlier(oldestMs, Math.max(idTimeMs(head._id), since(head)));
     }
   }
   return oldestMs;

@@ -11,6 +11,7 @@ export const INDEXES = {
   bySearch: "tenant_mode_search_source_status_id",
   queue: "queue_tenant_id_not_before",
   due: "due_at",
+  quiet: "quiet_until_tenant_id",
   idempotency: "idem",
 } as const;
 
@@ -40,6 +41,12 @@ const MESSAGES: CollectionShape = {
       key: { due_at: 1 },
       name: INDEXES.due,
       partialFilterExpression: { due_at: { $exists: true } },
+    },
+    {
+      // Apart from `due_at`, so that a country's messages, which all become due at once, never hide other due ones.
+      key: { quiet_until: 1, tenant_id: 1, _id: 1 },
+      name: INDEXES.quiet,
+      partialFilterExpression: { quiet_until: { $exists: true } },
     },
   ],
   validator: {

@@ -5,14 +5,14 @@ import { openSnapshot } from "../../shared/io/snapshot.ts";
 import type { MessageSnapshot } from "../app/ports.ts";
 import { MESSAGE_MODES } from "../domain/message.ts";
 import type { CheckedMessage, MessageCharge } from "../domain/message-invariants.ts";
-import { fromHistory, type MessageDocument, toAmount } from "./documents.ts";
+import { fromHistory, fromStoredClaim, type MessageDocument, toAmount } from "./documents.ts";
 import { INDEXES } from "./schema.ts";
 
 const CHUNK = 1000;
 
 /** The fields of each read; with all fields, ten million messages would take far longer than minutes. */
 const MONEY = { status: 1, reservation_id: 1, held: 1, amount: 1 } as const;
-const OF_CHECKS = { ...MONEY, history: 1, phase: 1 } as const;
+const OF_CHECKS = { ...MONEY, history: 1, phase: 1, sent_at: 1, claim: 1 } as const;
 const OF_CHARGES = { ...MONEY, tenant_id: 1, mode: 1, updated_at: 1 } as const;
 
 type Stored<P> = Pick<MessageDocument, "_id" | (keyof P & keyof MessageDocument)>;
@@ -57,6 +57,8 @@ function toChecked(document: Stored<typeof OF_CHECKS>): CheckedMessage {
     ...moneyOf(document),
     history: fromHistory(document),
     phase: document.phase,
+    sentAtMs: document.sent_at?.getTime(),
+    claim: document.claim && fromStoredClaim(document.claim),
   };
 }
 

@@ -1,7 +1,9 @@
+import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import {
   type ExplainRequest,
+  QuietHoursSchema,
   RoutingService as Rpc,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
@@ -11,9 +13,11 @@ import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { explainRoutes } from "../../shared/routes/select-routes.ts";
 import { auditHandler } from "../../shared/rpc/audit-handler.ts";
 import { currentCall, runAsActor } from "../../shared/rpc/call-context.ts";
+import { readQuietRule, writeQuietRule } from "../../shared/rpc/quiet-hours.ts";
 import { readTrafficClass } from "../../shared/rpc/traffic-class.ts";
 import type { HealthService } from "../app/health.ts";
 import type { TableReader } from "../app/load-route-table.ts";
+import type { QuietHoursService } from "../app/quiet-hours.ts";
 import type { RoutingService } from "../app/routing.ts";
 import { hideSecrets } from "../domain/connector.ts";
 import { checkLength, createFieldErrors } from "../domain/validation-errors.ts";
@@ -35,11 +39,12 @@ const REPORTS_MAX = 10_000;
 /** Serves `sms.v1.RoutingService`. */
 export function createRoutingRpc(parts: {
   readonly service: RoutingService;
+  readonly quietHours: QuietHoursService;
   readonly health: HealthService;
   readonly table: TableReader;
   readonly audit: AuditLog;
 }): ServiceImpl<typeof Rpc> {
-  const { service, health, table, audit } = parts;
+  const { service, quietHours, health, table, audit } = parts;
   return {
     ...auditHandler(Rpc, audit),
     async createConnector({ connector }) {
@@ -98,15 +103,28 @@ export function createRoutingRpc(parts: {
         health.listFailing(),
       ]);
       const { version } = current;
-      if (knownVersion === version) {
-        return { version, unchanged: true, unhealthyConnectorIds: [...unhealthyConnectorIds] };
-      }
-      return {
+      const always = {
         version,
+        unhealthyConnectorIds: [...unhealthyConnectorIds],
+        quietHours: { rules: current.quietRules.map(writeQuietRule) },
+      };
+      if (knownVersion === version) return { ...always, unchanged: true };
+      return {
+        ...always,
         routes: current.routes.map(writeRoute),
         connectors: current.connectors.map((connector) => writeConnector(hideSecrets(connector))),
-        unhealthyConnectorIds: [...unhealthyConnectorIds],
       };
+    },
+    async listQuietHours() {
+      return { quietHours: (await quietHours.list()).map(writeQuietRule) };
+    },
+    async setQuietHours({ quietHours: wire }) {
+      const rule = readQuietRule(wire ?? create(QuietHoursSchema));
+      return { quietHours: writeQuietRule(await quietHours.set(rule)) };
+    },
+    async removeQuietHours({ country, trafficClass }) {
+      const named = readQuietRule(create(QuietHoursSchema, { country, trafficClass }));
+      return { quietHours: writeQuietRule(await quietHours.remove(named)) };
     },
     explain: (request) => explain(request, parts),
     async reportConnectorHealth({ health: reports, deliveries }) {

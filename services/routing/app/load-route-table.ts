@@ -1,3 +1,4 @@
+import type { QuietRule } from "../../shared/core/quiet-hours.ts";
 import { compileRouteTable, type RouteTable } from "../../shared/routes/route-table.ts";
 import type { Connector } from "../domain/connector.ts";
 import type { Route } from "../domain/route.ts";
@@ -8,6 +9,8 @@ export type TableSnapshot = {
   readonly version: bigint;
   readonly routes: readonly Route[];
   readonly connectors: readonly Connector[];
+  /** The quiet hours in force. */
+  readonly quietRules: readonly QuietRule[];
   /** Compiles the table for matching; the routes of these connectors are tried last. */
   compile(unhealthyConnectorIds: readonly string[]): RouteTable;
 };
@@ -15,7 +18,10 @@ export type TableSnapshot = {
 /** Reads the current table. Reads routes and connectors from the store once per version. */
 export type TableReader = { read(): Promise<TableSnapshot> };
 
-export function createTableReader(store: RoutingStore): TableReader {
+export function createTableReader(
+  store: Pick<RoutingStore, "readVersion" | "listRoutes" | "listReadable">,
+  quietHours: { list(): Promise<readonly QuietRule[]> },
+): TableReader {
   let newest: TableSnapshot | undefined;
 
   return {
@@ -25,11 +31,14 @@ export function createTableReader(store: RoutingStore): TableReader {
       // Read the version first. A change between the reads makes the snapshot newer than its
       // version, and the next call reads again. The snapshot is never older than its version.
       // `listReadable`: a missing encryption key may stop a carrier, but not the route table.
-      const [routes, connectors] = await Promise.all([store.listRoutes(), store.listReadable()]);
+      const [routes, connectors, quietRules] = await Promise.all([
+        ...([store.listRoutes(), store.listReadable(), quietHours.list()] as const),
+      ]);
       const snapshot: TableSnapshot = {
         version,
         routes,
         connectors,
+        quietRules,
         compile: (unhealthyConnectorIds) =>
           compileRouteTable({
             version,

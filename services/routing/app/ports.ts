@@ -3,6 +3,7 @@
 import type { Connector } from "../domain/connector.ts";
 import type { DeliveryHealth } from "../domain/delivery-health.ts";
 import type { BindHealth, ConnectorHealth } from "../domain/health.ts";
+import type { StoredQuietRule } from "../domain/quiet-hours.ts";
 import type { Route } from "../domain/route.ts";
 
 /** Reads and writes of one change, inside one transaction. */
@@ -20,6 +21,9 @@ export type RoutingChange = {
   saveRoute(route: Route): Promise<void>;
   removeRoute(id: string): Promise<void>;
   savePriceVersion(route: Route, actor: string): Promise<void>;
+  listQuietRules(): Promise<StoredQuietRule[]>;
+  /** Replaces the rule of the same country and class. */
+  saveQuietRule(rule: StoredQuietRule): Promise<void>;
 };
 
 /** The storage of connectors, routes and prices. */
@@ -30,6 +34,8 @@ export type RoutingStore = {
   listReadable(): Promise<Connector[]>;
   listRoutes(): Promise<Route[]>;
   findRoute(idOrName: string): Promise<Route | undefined>;
+  /** Quiet hours that operators have set or removed. */
+  listQuietRules(): Promise<StoredQuietRule[]>;
   /** The version of the route table; increases with every change. */
   readVersion(): Promise<bigint>;
   /**

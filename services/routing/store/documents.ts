@@ -3,6 +3,7 @@ import { Long } from "mongodb";
 import type { SecretBox } from "../../shared/io/encryption.ts";
 import type { Connector, ConnectorState, ConnectorType } from "../domain/connector.ts";
 import { HTTP_DEFAULTS, type HttpSettings } from "../domain/http-settings.ts";
+import { quietRuleName, type StoredQuietRule } from "../domain/quiet-hours.ts";
 import type { Route } from "../domain/route.ts";
 import { SMPP_DEFAULTS, type SmppSettings } from "../domain/smpp-settings.ts";
 
@@ -37,6 +38,16 @@ export type RouteDocument = {
   enabled_from_minute: number;
   enabled_until_minute: number;
   created_at: Date;
+  updated_at: Date;
+};
+
+/** Stored quiet hours of a country and class; without windows they are removed. */
+export type QuietHoursDocument = {
+  _id: string;
+  country: string;
+  traffic_class: StoredQuietRule["trafficClass"];
+  time_zone: string;
+  windows: { from_minute: number; until_minute: number }[];
   updated_at: Date;
 };
 
@@ -171,6 +182,31 @@ export function fromRouteDocument(document: RouteDocument): Route {
     enabledFromMinute: document.enabled_from_minute,
     enabledUntilMinute: document.enabled_until_minute,
     createdAtMs: document.created_at.getTime(),
+    updatedAtMs: document.updated_at.getTime(),
+  };
+}
+
+export function toQuietHoursDocument(rule: StoredQuietRule): QuietHoursDocument {
+  return {
+    _id: quietRuleName(rule),
+    country: rule.country,
+    traffic_class: rule.trafficClass,
+    time_zone: rule.timeZone,
+    windows: rule.windows.map(({ fromMinute, untilMinute }) => ({
+      ...{ from_minute: fromMinute, until_minute: untilMinute },
+    })),
+    updated_at: new Date(rule.updatedAtMs),
+  };
+}
+
+export function fromQuietHoursDocument(document: QuietHoursDocument): StoredQuietRule {
+  return {
+    country: document.country,
+    trafficClass: document.traffic_class,
+    timeZone: document.time_zone,
+    windows: document.windows.map(({ from_minute, until_minute }) => ({
+      ...{ fromMinute: from_minute, untilMinute: until_minute },
+    })),
     updatedAtMs: document.updated_at.getTime(),
   };
 }

@@ -7,15 +7,19 @@ import type { SecretBox } from "../../shared/io/encryption.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
 import type { RoutingChange, RoutingStore } from "../app/ports.ts";
+import { quietRuleName } from "../domain/quiet-hours.ts";
 import type { Route } from "../domain/route.ts";
 import {
   type ConnectorDocument,
   fromConnectorDocument,
   fromConnectorDocumentIfPossible,
+  fromQuietHoursDocument,
   fromRouteDocument,
+  type QuietHoursDocument,
   type RouteDocument,
   toBigInt,
   toConnectorDocument,
+  toQuietHoursDocument,
   toRouteDocument,
 } from "./documents.ts";
 
@@ -23,6 +27,7 @@ type Collections = {
   readonly connectors: Collection<ConnectorDocument>;
   readonly routes: Collection<RouteDocument>;
   readonly priceVersions: Collection<{ _id: string }>;
+  readonly quietHours: Collection<QuietHoursDocument>;
   readonly counters: Collection<{ _id: string; version: Long | number }>;
 };
 
@@ -38,6 +43,7 @@ export function createRoutingStore(options: {
     connectors: db.collection("connectors"),
     routes: db.collection("routes"),
     priceVersions: db.collection("price_versions"),
+    quietHours: db.collection("quiet_hours"),
     counters: db.collection("counters"),
   };
 
@@ -58,6 +64,10 @@ export function createRoutingStore(options: {
       const document = await guardMongo(collections.routes.findOne(routeFilter(idOrName)));
       return document === null ? undefined : fromRouteDocument(document);
     },
+    async listQuietRules() {
+      const documents = await guardMongo(collections.quietHours.find().sort({ _id: 1 }).toArray());
+      return documents.map(fromQuietHoursDocument);
+    },
     async readVersion() {
       const counter = await guardMongo(collections.counters.findOne({ _id: "table" }));
       return counter === null ? 0n : toBigInt(counter.version);
@@ -74,7 +84,7 @@ export function createRoutingStore(options: {
 }
 
 function createChange(
-  { connectors, routes, priceVersions }: Collections,
+  { connectors, routes, priceVersions, quietHours }: Collections,
   box: SecretBox,
   session: ClientSession,
 ): RoutingChange {
@@ -133,6 +143,14 @@ function createChange(
         session,
       });
     },
+    async listQuietRules() {
+      const documents = await quietHours.find({}, { session }).sort({ _id: 1 }).toArray();
+      return documents.map(fromQuietHoursDocument);
+    },
+    async saveQuietRule(rule) {
+      const { _id, ...fields } = toQuietHoursDocument(rule);
+      await quietHours.updateOne({ _id }, { $set: fields }, { session, upsert: true });
+    },
   };
 }
 
@@ -176,6 +194,15 @@ function recordChanges(
     async removeRoute(id) {
       await change.removeRoute(id);
       await write(id, undefined);
+    },
+    async listQuietRules() {
+      const rules = await change.listQuietRules();
+      for (const rule of rules) read.set(quietRuleName(rule), rule);
+      return rules;
+    },
+    async saveQuietRule(rule) {
+      await change.saveQuietRule(rule);
+      await write(quietRuleName(rule), rule);
     },
   };
 }

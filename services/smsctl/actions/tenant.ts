@@ -39,6 +39,7 @@ export const update: Run = async ({ clients, options, output }) => {
     bulkMax: options.whole("bulk-max"),
     plan: options.optional("plan"),
     redactBodies: options.boolean("redact-bodies"),
+    rejectsInQuietHours: readPolicy(options.optional("quiet-hours")),
   });
   const idOrName = options.optionOrWord("tenant", "The tenant");
   if (Object.keys(changes).length === 0) {
@@ -52,6 +53,14 @@ export const update: Run = async ({ clients, options, output }) => {
   if (tenant !== undefined) await output.result(toJson(TenantSchema, tenant));
   return 0;
 };
+
+/** Whether to reject messages that quiet hours would delay. */
+function readPolicy(policy: string | undefined): boolean | undefined {
+  if (policy === undefined) return undefined;
+  if (policy === "reject") return true;
+  if (policy === "hold") return false;
+  throw new AppError("validation_error", "--quiet-hours must be hold or reject.");
+}
 
 /** Creates a tenant, then its wallet in another service. A repeat creates a missing wallet. */
 export const create: Run = async ({ clients, options, output }) => {

@@ -10,6 +10,7 @@ import { INBOUND_GROUP, INBOUND_NUMBER_GROUP } from "../commands/inbound.ts";
 import { KEY_GROUP } from "../commands/key.ts";
 import { MESSAGE_GROUP } from "../commands/message.ts";
 import { AUDIT_COMMAND, CHECK_COMMAND, DEAD_GROUP } from "../commands/operation.ts";
+import { QUIET_HOURS_GROUP } from "../commands/quiet-hours.ts";
 import { ROUTE_GROUP } from "../commands/route.ts";
 import { SENDER_ID_GROUP } from "../commands/sender-id.ts";
 import { TENANT_GROUP } from "../commands/tenant.ts";
@@ -48,7 +49,8 @@ export function smsctlProgram(): ProgramDefinition<CommandContext> {
       ...[MESSAGE_GROUP, CAMPAIGN_GROUP, INBOUND_GROUP, INBOUND_NUMBER_GROUP],
       ...[SUPPRESSION_GROUP, KEYWORD_GROUP, WEBHOOK_GROUP, TENANT_GROUP, KEY_GROUP],
       CONSOLE_GROUP,
-      ...[SENDER_ID_GROUP, WALLET_GROUP, CONNECTOR_GROUP, ROUTE_GROUP, DEAD_GROUP],
+      ...[SENDER_ID_GROUP, WALLET_GROUP, CONNECTOR_GROUP, ROUTE_GROUP, QUIET_HOURS_GROUP],
+      DEAD_GROUP,
       ...[AUDIT_COMMAND, CHECK_COMMAND, CONTEXT_GROUP, completionCommand(smsctlProgram)],
     ],
   };

@@ -55,6 +55,7 @@ export const TENANT_GROUP: Group = {
         { flags: "--bulk-max <count>", about: "The most recipients of a bulk send." },
         { flags: "--plan <plan>", about: "The plan that routes may be limited to." },
         { flags: "--redact-bodies <true|false>", about: "Remove texts of final messages." },
+        { flags: "--quiet-hours <hold|reject>", about: "What quiet hours do to messages." },
       ],
       load: async () => (await actions()).update,
     },

@@ -15,6 +15,7 @@ export function tenantToProto(tenant: Tenant): MessageInitShape<typeof TenantSch
     currency: tenant.currency,
     plan: tenant.plan,
     redactBodies: tenant.redactsBodies,
+    rejectsInQuietHours: tenant.rejectsInQuietHours,
     createdAtMs: BigInt(tenant.createdAtMs),
     updatedAtMs: BigInt(tenant.updatedAtMs),
   };

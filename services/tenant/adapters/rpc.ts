@@ -82,6 +82,7 @@ export function tenantRoutes(
             bulkMax: request.bulkMax,
             plan: request.plan,
             redactsBodies: request.redactBodies,
+            rejectsInQuietHours: request.rejectsInQuietHours,
           }),
         ),
       }),

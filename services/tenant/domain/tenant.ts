@@ -17,6 +17,8 @@ export type Tenant = {
   /** Name of the price plan. */
   readonly plan: string;
   readonly redactsBodies: boolean;
+  /** Refuse messages that would have to wait for the end of quiet hours. */
+  readonly rejectsInQuietHours: boolean;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 };
@@ -30,6 +32,7 @@ export type TenantChange = {
   readonly bulkMax?: number | undefined;
   readonly plan?: string | undefined;
   readonly redactsBodies?: boolean | undefined;
+  readonly rejectsInQuietHours?: boolean | undefined;
 };
 
 /** Input of a new tenant. Absent limits take their defaults (docs/contract.md#rate-limits). */
@@ -51,6 +54,7 @@ export function createTenant(id: string, input: NewTenant, nowMs: number): Tenan
     currency: input.currency ?? DEFAULTS.currency,
     plan: input.plan ?? DEFAULTS.plan,
     redactsBodies: input.redactsBodies ?? false,
+    rejectsInQuietHours: input.rejectsInQuietHours ?? false,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
   };
@@ -68,6 +72,7 @@ export function changeTenant(tenant: Tenant, change: TenantChange, nowMs: number
     bulkMax: change.bulkMax ?? tenant.bulkMax,
     plan: change.plan ?? tenant.plan,
     redactsBodies: change.redactsBodies ?? tenant.redactsBodies,
+    rejectsInQuietHours: change.rejectsInQuietHours ?? tenant.rejectsInQuietHours,
     updatedAtMs: nowMs,
   });
 }

@@ -20,6 +20,7 @@ type TenantDocument = {
   currency: string;
   plan: string;
   redact_bodies: boolean;
+  rejects_in_quiet_hours?: boolean;
   created_at: Date;
   updated_at: Date;
   /** Increases with each change; guards concurrent updates. */
@@ -87,6 +88,7 @@ export function createTenantStore(
       currency: document.currency,
       plan: document.plan,
       redactsBodies: document.redact_bodies,
+      rejectsInQuietHours: document.rejects_in_quiet_hours === true,
       createdAtMs: document.created_at.getTime(),
       updatedAtMs: document.updated_at.getTime(),
     };
@@ -240,6 +242,7 @@ function fromTenant(tenant: Tenant, version: number): TenantDocument {
     currency: tenant.currency,
     plan: tenant.plan,
     redact_bodies: tenant.redactsBodies,
+    rejects_in_quiet_hours: tenant.rejectsInQuietHours,
     created_at: new Date(tenant.createdAtMs),
     updated_at: new Date(tenant.updatedAtMs),
     version,

@@ -292,6 +292,21 @@ describe("the audit trail", function () {
           after: { prices: { "234": "4.5000", "235": "1.0000" } },
         },
       ),
+      step(
+        "RoutingService/SetQuietHours",
+        () =>
+          routing.setQuietHours({
+            quietHours: {
+              country: "DE",
+              timeZone: "Europe/Berlin",
+              windows: [{ fromMinute: 1200, untilMinute: 480 }],
+            },
+          }),
+        { before: "", after: { country: "DE", time_zone: "Europe/Berlin" } },
+      ),
+      step("RoutingService/RemoveQuietHours", () => routing.removeQuietHours({ country: "DE" }), {
+        after: { windows: [] },
+      }),
       step("RoutingService/RemoveRoute", () => routing.removeRoute({ idOrName: id }), {
         before: { name: id },
         after: "",

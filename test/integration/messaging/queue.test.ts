@@ -5,7 +5,7 @@ import { createPendingIndex } from "../../../services/messaging/app/pending-inde
 import { type MessageDocument, toDocument } from "../../../services/messaging/store/documents.ts";
 import { createQueueStore } from "../../../services/messaging/store/queue.ts";
 import { lowestIdAt } from "../../../services/shared/core/ids.ts";
-import { messageIn } from "../../support/messages.ts";
+import { messageIn, OPEN_GATE } from "../../support/messages.ts";
 import {
   bulkSend,
   claim,
@@ -71,7 +71,7 @@ describe("the queue", () => {
     await bulk(long, 500);
     const store = createQueueStore(harness.db);
     const pending = createPendingIndex(store, harness.clock);
-    const claimer = createClaimer({ store, pending, clock: harness.clock });
+    const claimer = createClaimer({ store, pending, quiet: OPEN_GATE, clock: harness.clock });
     let claimed = 0;
     for (let isMore = true; isMore; ) {
       const { messages, more } = await claimer.claim("alpha", "carrier-2", 100);

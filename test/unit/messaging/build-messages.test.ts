@@ -7,7 +7,7 @@ import {
 } from "../../../services/messaging/domain/send-request.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { compileRouteTable } from "../../../services/shared/routes/route-table.ts";
-import { START_MS } from "../../support/messages.ts";
+import { NO_QUIET_HOURS, START_MS } from "../../support/messages.ts";
 
 const route = (id: string, prefix: string, price: bigint) => ({
   id,
@@ -40,6 +40,8 @@ const FACTS: DraftFacts = {
   }),
   nowMs: START_MS,
   queueMs: 1000,
+  quietHours: NO_QUIET_HOURS,
+  rejectsInQuietHours: false,
   random: () => 0.5,
 };
 

@@ -3,7 +3,7 @@ import { createClaimer } from "../../../services/messaging/app/claim.ts";
 import { createPendingIndex } from "../../../services/messaging/app/pending-index.ts";
 import type { QueueStore } from "../../../services/messaging/app/ports.ts";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
-import { messageIn } from "../../support/messages.ts";
+import { messageIn, OPEN_GATE } from "../../support/messages.ts";
 
 /** A claimer over what its bells have messages; the store has every message that is asked for. */
 function openClaimer() {
@@ -19,7 +19,7 @@ function openClaimer() {
       takings.map(({ found }) => [...found]),
   } as unknown as QueueStore;
   const pending = createPendingIndex(store, clock);
-  const claimer = createClaimer({ store, pending, clock });
+  const claimer = createClaimer({ store, pending, quiet: OPEN_GATE, clock });
   const ringAt = (
     priority: "single" | "bulk",
     tenantId: string,

@@ -23,6 +23,17 @@ describe("the check of a message", () => {
 
   for (const [what, message, wanted] of [
     [
+      "a submit in its quiet hours",
+      changed("sent", {
+        sentAtMs: START_MS + 1_300_000,
+        claim: {
+          ...{ id: "claim-1", carrierId: "carrier-1", atMs: START_MS },
+          openSpan: { fromMs: START_MS, untilMs: START_MS + 60_000 },
+        },
+      }),
+      ["14 sent in its recipient's quiet hours"],
+    ],
+    [
       "no history at all",
       changed("waiting", { history: [] }),
       [

@@ -19,7 +19,13 @@ import {
   toDocument,
 } from "../../../services/messaging/store/documents.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
-import { messageIn, START_MS, STATE_NAMES, TIMEOUTS } from "../../support/messages.ts";
+import {
+  messageIn,
+  NO_QUIET_HOURS,
+  START_MS,
+  STATE_NAMES,
+  TIMEOUTS,
+} from "../../support/messages.ts";
 
 type Step = (message: Message, nowMs: number) => Decision;
 
@@ -89,6 +95,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
           TIMEOUTS,
           { tenantMaySend: true, senderIsUsable, recipientAllows: true },
           availabilityOf,
+          NO_QUIET_HOURS,
         ),
   ),
   anyStanding.map<Step>((availabilityOf) => (message) => reroute(message, availabilityOf)),

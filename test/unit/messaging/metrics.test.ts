@@ -16,7 +16,7 @@ describe("messaging's figures", () => {
     const backlog = async () => ({ count: 0, oldestMs: 0 });
     registerMetrics(
       registry,
-      { queries: { queues } } as unknown as OpenMessaging,
+      { queries: { queues, countQuiet: async () => 3 } } as unknown as OpenMessaging,
       { backlog } as Outbox,
       () => ["smsc", "idle"],
     );
@@ -27,6 +27,7 @@ describe("messaging's figures", () => {
       expect(text).to.include('messaging_waiting_messages{connector="idle"} 0\n');
       expect(text).to.include('messaging_oldest_waiting_seconds{connector="smsc"} 2.5\n');
       expect(text).to.include('messaging_sending_messages{connector="smsc"} 7\n');
+      expect(text).to.include("messaging_quiet_messages 3\n");
     }
   });
 });

@@ -7,7 +7,7 @@ import type {
 import { currentRoute, type Message } from "../../../services/messaging/domain/message.ts";
 import { queueOf, reroute } from "../../../services/messaging/domain/queue-transitions.ts";
 import { recoverClaim } from "../../../services/messaging/domain/recover-claim.ts";
-import type { SendingRights } from "../../../services/messaging/domain/schedule.ts";
+import type { SendingRights } from "../../../services/messaging/domain/sending-rights.ts";
 import { applyTimeout } from "../../../services/messaging/domain/timeouts.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import type { MessageStatus } from "../../../services/shared/core/message-status.ts";
@@ -15,6 +15,7 @@ import {
   ALL_AVAILABLE,
   availabilityBy,
   messageIn,
+  NO_QUIET_HOURS,
   START_MS,
   STATE_NAMES,
   type StateName,
@@ -33,10 +34,10 @@ const due = (
   nowMs = NOW_MS,
   rights = ALL_RIGHTS,
   availabilityOf: AvailabilityOf = ALL_AVAILABLE,
-) => applyTimeout(message, nowMs, TIMEOUTS, rights, availabilityOf);
+) => applyTimeout(message, nowMs, TIMEOUTS, rights, availabilityOf, NO_QUIET_HOURS);
 
 describe("cancelling", () => {
-  const cancellable: readonly StateName[] = ["scheduled", "waiting"];
+  const cancellable: readonly StateName[] = ["scheduled", "waiting", "quiet"];
   for (const state of STATE_NAMES) {
     if (cancellable.includes(state)) {
       it(`${state} becomes cancelled, with one event`, () => {

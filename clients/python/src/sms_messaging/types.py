@@ -280,8 +280,8 @@ MessageStatus: TypeAlias = Literal[
 
 class MessageError(TypedDict):
     # Branch on it. Known values: `invalid_recipient`, `duplicate_recipient`,
-    # `destination_not_supported`, `body_too_long`, `recipient_opted_out`, `no_route`,
-    # `carrier_rejected`, `carrier_unavailable`, `dnd_blocked`, `submission_unknown`,
+    # `destination_not_supported`, `body_too_long`, `recipient_opted_out`, `quiet_hours`,
+    # `no_route`, `carrier_rejected`, `carrier_unavailable`, `dnd_blocked`, `submission_unknown`,
     # `sender_id_not_approved`, `tenant_suspended`, `queue_expired`, `cancelled`,
     # `absent_subscriber`, `unknown_subscriber`, `subscriber_barred`, `handset_error`,
     # `network_error`, `validity_expired`, `spam_blocked`, `unknown`, `no_receipt`,
@@ -560,7 +560,7 @@ class RowFault(TypedDict):
     # The kind of fault; branch on it. Known values: `required`, `invalid_type`, `invalid_json`,
     # `unknown_field`, `invalid_format`, `invalid_value`, `too_short`, `too_long`, `too_few`,
     # `too_many`, `out_of_range`, `range_too_large`, `invalid_recipient`, `duplicate_recipient`,
-    # `destination_not_supported`, `body_too_long`, `recipient_opted_out`,
+    # `destination_not_supported`, `body_too_long`, `recipient_opted_out`, `quiet_hours`,
     # `traffic_class_not_allowed`, `invalid_placeholder`, `invalid_csv`, `invalid_encoding`,
     # `missing_column`, `duplicate_column`, `wrong_column_count`, `scientific_notation`,
     # `too_many_recipients`; more may be added.
@@ -956,7 +956,7 @@ class FieldError(TypedDict):
     # The kind of fault; branch on it. Known values: `required`, `invalid_type`, `invalid_json`,
     # `unknown_field`, `invalid_format`, `invalid_value`, `too_short`, `too_long`, `too_few`,
     # `too_many`, `out_of_range`, `range_too_large`, `invalid_recipient`, `duplicate_recipient`,
-    # `destination_not_supported`, `body_too_long`, `recipient_opted_out`,
+    # `destination_not_supported`, `body_too_long`, `recipient_opted_out`, `quiet_hours`,
     # `traffic_class_not_allowed`, `invalid_placeholder`, `invalid_csv`, `invalid_encoding`,
     # `missing_column`, `duplicate_column`, `wrong_column_count`, `scientific_notation`,
     # `too_many_recipients`; more may be added.
@@ -1356,7 +1356,8 @@ class SendMessageBody(TypedDict):
     # A sender ID of yours that can be used now, without regard to case.
     from_: str
     # What the message is for: no more privileged than what the sender ID is approved for, which is
-    # the default. An opt-out blocks every class but otp.
+    # the default. An opt-out blocks every class but otp. Quiet hours (in Nigeria from 20:00 to
+    # 08:00) delay promotional messages.
     traffic_class: NotRequired[Literal["otp", "transactional", "promotional"] | None]
     # The text, sent exactly as given; at most 10 segments. Placeholders such as {{name}} are not
     # expanded.
@@ -1376,7 +1377,8 @@ class SendBulkBody(TypedDict):
     # A sender ID of yours that can be used now, without regard to case.
     from_: str
     # What the message is for: no more privileged than what the sender ID is approved for, which is
-    # the default. An opt-out blocks every class but otp.
+    # the default. An opt-out blocks every class but otp. Quiet hours (in Nigeria from 20:00 to
+    # 08:00) delay promotional messages.
     traffic_class: NotRequired[Literal["otp", "transactional", "promotional"] | None]
     # The text, sent exactly as given; at most 10 segments. Placeholders such as {{name}} are not
     # expanded.
@@ -1394,7 +1396,8 @@ class SendBatchBody(TypedDict):
     # A sender ID of yours that can be used now, without regard to case.
     from_: str
     # What the message is for: no more privileged than what the sender ID is approved for, which is
-    # the default. An opt-out blocks every class but otp.
+    # the default. An opt-out blocks every class but otp. Quiet hours (in Nigeria from 20:00 to
+    # 08:00) delay promotional messages.
     traffic_class: NotRequired[Literal["otp", "transactional", "promotional"] | None]
     # 1 to 1,000 items.
     messages: list[BatchItem]
@@ -1440,7 +1443,8 @@ class PreviewMessageBody(TypedDict):
     # A recipient, in any form that a send accepts. Needed for a price.
     to: NotRequired[str]
     # What the message is for: no more privileged than what the sender ID is approved for, which is
-    # the default. An opt-out blocks every class but otp.
+    # the default. An opt-out blocks every class but otp. Quiet hours (in Nigeria from 20:00 to
+    # 08:00) delay promotional messages.
     traffic_class: NotRequired[Literal["otp", "transactional", "promotional"] | None]
 
 
@@ -1638,8 +1642,8 @@ class CreateCampaignBody(TypedDict):
     rate_per_second: NotRequired[int | None]
     # What the campaign may spend: its charges and holds never exceed it.
     budget_amount: NotRequired[str | None]
-    # What happens to a message that quiet hours would delay. Stored and shown; quiet hours do not
-    # exist yet.
+    # What happens to a promotional message that would have to wait for the end of quiet hours: it
+    # waits (hold) or is refused (reject). Null: the account's policy.
     quiet_hours: NotRequired[Literal["hold", "reject"] | None]
     # Your own reference, of each message whose row has none.
     client_reference: NotRequired[str | None]
@@ -1665,8 +1669,8 @@ class UpdateCampaignBody(TypedDict):
     rate_per_second: NotRequired[int | None]
     # What the campaign may spend: its charges and holds never exceed it.
     budget_amount: NotRequired[str | None]
-    # What happens to a message that quiet hours would delay. Stored and shown; quiet hours do not
-    # exist yet.
+    # What happens to a promotional message that would have to wait for the end of quiet hours: it
+    # waits (hold) or is refused (reject). Null: the account's policy.
     quiet_hours: NotRequired[Literal["hold", "reject"] | None]
     # Your own reference, of each message whose row has none.
     client_reference: NotRequired[str | None]

@@ -137,7 +137,7 @@ export declare type CampaignContent = Message<"sms.v1.CampaignContent"> & {
   budgetAmount?: bigint | undefined;
 
   /**
-   * Stored and shown, without effect: quiet hours do not exist yet.
+   * For messages that quiet hours would delay.
    *
    * @generated from field: sms.v1.QuietHoursPolicy quiet_hours = 7;
    */

@@ -388,6 +388,13 @@ export declare type SendMessagesRequest = Message$1<"sms.v1.SendMessagesRequest"
    * @generated from field: string api_key_id = 18;
    */
   apiKeyId: string;
+
+  /**
+   * Whether to refuse recipients that would have to wait for the end of quiet hours; absent means the tenant's policy.
+   *
+   * @generated from field: optional bool rejects_in_quiet_hours = 19;
+   */
+  rejectsInQuietHours?: boolean | undefined;
 };
 
 /**
@@ -1409,6 +1416,19 @@ export declare type ClaimedMessage = Message$1<"sms.v1.ClaimedMessage"> & {
    * @generated from field: string traceparent = 13;
    */
   traceparent: string;
+
+  /**
+   * The first part may be submitted only from open_from_ms until before open_until_ms, by the carrier's clock; both 0
+   * means always. After it the other parts follow at any time.
+   *
+   * @generated from field: int64 open_from_ms = 14;
+   */
+  openFromMs: bigint;
+
+  /**
+   * @generated from field: int64 open_until_ms = 15;
+   */
+  openUntilMs: bigint;
 };
 
 /**
@@ -2193,6 +2213,13 @@ export declare type GetQueueStatsResponse = Message$1<"sms.v1.GetQueueStatsRespo
    * @generated from field: repeated sms.v1.QueueStats queues = 1;
    */
   queues: QueueStats[];
+
+  /**
+   * Messages that wait for the end of quiet hours, in no queue; counted up to 100,000.
+   *
+   * @generated from field: int64 quiet = 2;
+   */
+  quiet: bigint;
 };
 
 /**

@@ -1121,11 +1121,195 @@ export declare type ImportPricesResponse = Message<"sms.v1.ImportPricesResponse"
 export declare const ImportPricesResponseSchema: GenMessage<ImportPricesResponse>;
 
 /**
+ * Times of the day at which messages of a class are not submitted for recipients in a country.
+ *
+ * @generated from message sms.v1.QuietHours
+ */
+export declare type QuietHours = Message<"sms.v1.QuietHours"> & {
+  /**
+   * ISO 3166-1 alpha-2.
+   *
+   * @generated from field: string country = 1;
+   */
+  country: string;
+
+  /**
+   * Unspecified is PROMOTIONAL.
+   *
+   * @generated from field: sms.v1.TrafficClass traffic_class = 2;
+   */
+  trafficClass: TrafficClass;
+
+  /**
+   * IANA name. Windows are wall-clock times in it, also on days on which clocks change.
+   *
+   * @generated from field: string time_zone = 3;
+   */
+  timeZone: string;
+
+  /**
+   * 1 to 8. Together they leave at least one minute of the day open.
+   *
+   * @generated from field: repeated sms.v1.QuietWindow windows = 4;
+   */
+  windows: QuietWindow[];
+};
+
+/**
+ * Describes the message sms.v1.QuietHours.
+ * Use `create(QuietHoursSchema)` to create a new message.
+ */
+export declare const QuietHoursSchema: GenMessage<QuietHours>;
+
+/**
+ * @generated from message sms.v1.QuietWindow
+ */
+export declare type QuietWindow = Message<"sms.v1.QuietWindow"> & {
+  /**
+   * 0 to 1439.
+   *
+   * @generated from field: int32 from_minute = 1;
+   */
+  fromMinute: number;
+
+  /**
+   * 0 to 1440, not from_minute; at or before it, the window ends on the next day.
+   *
+   * @generated from field: int32 until_minute = 2;
+   */
+  untilMinute: number;
+};
+
+/**
+ * Describes the message sms.v1.QuietWindow.
+ * Use `create(QuietWindowSchema)` to create a new message.
+ */
+export declare const QuietWindowSchema: GenMessage<QuietWindow>;
+
+/**
+ * @generated from message sms.v1.QuietHoursTable
+ */
+export declare type QuietHoursTable = Message<"sms.v1.QuietHoursTable"> & {
+  /**
+   * @generated from field: repeated sms.v1.QuietHours rules = 1;
+   */
+  rules: QuietHours[];
+};
+
+/**
+ * Describes the message sms.v1.QuietHoursTable.
+ * Use `create(QuietHoursTableSchema)` to create a new message.
+ */
+export declare const QuietHoursTableSchema: GenMessage<QuietHoursTable>;
+
+/**
+ * @generated from message sms.v1.ListQuietHoursRequest
+ */
+export declare type ListQuietHoursRequest = Message<"sms.v1.ListQuietHoursRequest"> & {
+};
+
+/**
+ * Describes the message sms.v1.ListQuietHoursRequest.
+ * Use `create(ListQuietHoursRequestSchema)` to create a new message.
+ */
+export declare const ListQuietHoursRequestSchema: GenMessage<ListQuietHoursRequest>;
+
+/**
+ * @generated from message sms.v1.ListQuietHoursResponse
+ */
+export declare type ListQuietHoursResponse = Message<"sms.v1.ListQuietHoursResponse"> & {
+  /**
+   * @generated from field: repeated sms.v1.QuietHours quiet_hours = 1;
+   */
+  quietHours: QuietHours[];
+};
+
+/**
+ * Describes the message sms.v1.ListQuietHoursResponse.
+ * Use `create(ListQuietHoursResponseSchema)` to create a new message.
+ */
+export declare const ListQuietHoursResponseSchema: GenMessage<ListQuietHoursResponse>;
+
+/**
+ * @generated from message sms.v1.SetQuietHoursRequest
+ */
+export declare type SetQuietHoursRequest = Message<"sms.v1.SetQuietHoursRequest"> & {
+  /**
+   * @generated from field: sms.v1.QuietHours quiet_hours = 1;
+   */
+  quietHours?: QuietHours | undefined;
+};
+
+/**
+ * Describes the message sms.v1.SetQuietHoursRequest.
+ * Use `create(SetQuietHoursRequestSchema)` to create a new message.
+ */
+export declare const SetQuietHoursRequestSchema: GenMessage<SetQuietHoursRequest>;
+
+/**
+ * @generated from message sms.v1.SetQuietHoursResponse
+ */
+export declare type SetQuietHoursResponse = Message<"sms.v1.SetQuietHoursResponse"> & {
+  /**
+   * @generated from field: sms.v1.QuietHours quiet_hours = 1;
+   */
+  quietHours?: QuietHours | undefined;
+};
+
+/**
+ * Describes the message sms.v1.SetQuietHoursResponse.
+ * Use `create(SetQuietHoursResponseSchema)` to create a new message.
+ */
+export declare const SetQuietHoursResponseSchema: GenMessage<SetQuietHoursResponse>;
+
+/**
+ * @generated from message sms.v1.RemoveQuietHoursRequest
+ */
+export declare type RemoveQuietHoursRequest = Message<"sms.v1.RemoveQuietHoursRequest"> & {
+  /**
+   * @generated from field: string country = 1;
+   */
+  country: string;
+
+  /**
+   * Unspecified is PROMOTIONAL.
+   *
+   * @generated from field: sms.v1.TrafficClass traffic_class = 2;
+   */
+  trafficClass: TrafficClass;
+};
+
+/**
+ * Describes the message sms.v1.RemoveQuietHoursRequest.
+ * Use `create(RemoveQuietHoursRequestSchema)` to create a new message.
+ */
+export declare const RemoveQuietHoursRequestSchema: GenMessage<RemoveQuietHoursRequest>;
+
+/**
+ * @generated from message sms.v1.RemoveQuietHoursResponse
+ */
+export declare type RemoveQuietHoursResponse = Message<"sms.v1.RemoveQuietHoursResponse"> & {
+  /**
+   * The quiet hours as they were.
+   *
+   * @generated from field: sms.v1.QuietHours quiet_hours = 1;
+   */
+  quietHours?: QuietHours | undefined;
+};
+
+/**
+ * Describes the message sms.v1.RemoveQuietHoursResponse.
+ * Use `create(RemoveQuietHoursResponseSchema)` to create a new message.
+ */
+export declare const RemoveQuietHoursResponseSchema: GenMessage<RemoveQuietHoursResponse>;
+
+/**
  * @generated from message sms.v1.GetRouteTableRequest
  */
 export declare type GetRouteTableRequest = Message<"sms.v1.GetRouteTableRequest"> & {
   /**
-   * If nothing has changed since this version, routes and connectors are left out; health is always included.
+   * If nothing has changed since this version, routes and connectors are left out; health and quiet hours are always
+   * included.
    *
    * @generated from field: int64 known_version = 1;
    */
@@ -1168,6 +1352,13 @@ export declare type GetRouteTableResponse = Message<"sms.v1.GetRouteTableRespons
    * @generated from field: bool unchanged = 5;
    */
   unchanged: boolean;
+
+  /**
+   * Always included.
+   *
+   * @generated from field: sms.v1.QuietHoursTable quiet_hours = 6;
+   */
+  quietHours?: QuietHoursTable | undefined;
 };
 
 /**
@@ -1502,6 +1693,37 @@ export declare const RoutingService: GenService<{
     methodKind: "unary";
     input: typeof GetRouteTableRequestSchema;
     output: typeof GetRouteTableResponseSchema;
+  },
+  /**
+   * The quiet hours in force, by country and class.
+   *
+   * @generated from rpc sms.v1.RoutingService.ListQuietHours
+   */
+  listQuietHours: {
+    methodKind: "unary";
+    input: typeof ListQuietHoursRequestSchema;
+    output: typeof ListQuietHoursResponseSchema;
+  },
+  /**
+   * Replaces the quiet hours of a country and class. INVALID_ARGUMENT for windows that leave no open minute. Messages
+   * that wait for the end of the former ones are judged again within seconds.
+   *
+   * @generated from rpc sms.v1.RoutingService.SetQuietHours
+   */
+  setQuietHours: {
+    methodKind: "unary";
+    input: typeof SetQuietHoursRequestSchema;
+    output: typeof SetQuietHoursResponseSchema;
+  },
+  /**
+   * Removes the quiet hours of a country and class, those of the setting QUIET_HOURS too. NOT_FOUND without any.
+   *
+   * @generated from rpc sms.v1.RoutingService.RemoveQuietHours
+   */
+  removeQuietHours: {
+    methodKind: "unary";
+    input: typeof RemoveQuietHoursRequestSchema;
+    output: typeof RemoveQuietHoursResponseSchema;
   },
   /**
    * Why a message to this number would go where, as things are now. Routes of equal priority are drawn by weight,

@@ -36,8 +36,8 @@ export declare type Tenant = Message<"sms.v1.Tenant"> & {
   name: string;
 
   /**
-   * Suspended tenants may read and cancel but not send: new sends are refused within 5 s, scheduled ones fail when
-   * they are due; queued ones are still sent.
+   * Suspended tenants may read and cancel but not send: new sends are refused within 5 s; scheduled ones, and those
+   * that wait for the end of quiet hours, fail when they are due; other queued ones are still sent.
    *
    * @generated from field: bool suspended = 3;
    */
@@ -101,6 +101,14 @@ export declare type Tenant = Message<"sms.v1.Tenant"> & {
    * @generated from field: int64 updated_at_ms = 12;
    */
   updatedAtMs: bigint;
+
+  /**
+   * Refuse messages that would have to wait for the end of quiet hours, instead of holding them. Messages keep the
+   * policy of their acceptance.
+   *
+   * @generated from field: bool rejects_in_quiet_hours = 13;
+   */
+  rejectsInQuietHours: boolean;
 };
 
 /**
@@ -422,6 +430,11 @@ export declare type UpdateTenantRequest = Message<"sms.v1.UpdateTenantRequest"> 
    * @generated from field: optional bool redact_bodies = 8;
    */
   redactBodies?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool rejects_in_quiet_hours = 9;
+   */
+  rejectsInQuietHours?: boolean | undefined;
 };
 
 /**
