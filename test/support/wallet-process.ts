@@ -59,6 +59,8 @@ export async function startWallet(
     GRPC_PORT: String(port),
     OPS_PORT: String(opsPort),
     MESSAGING_GRPC: `127.0.0.1:${nowhere}`,
+    // For the tenant service, where it shares the process.
+    ENCRYPTION_KEYS: `t:${Buffer.alloc(32).toString("base64")}`,
     ...settings,
   };
   const opsUrl = `http://127.0.0.1:${opsPort}`;

@@ -212,7 +212,7 @@ describe("operator actions on a wallet", function () {
     expect(rows.find((row) => row.includes(",a2,"))).to.contain(",'-1+1,");
     expect(rows.find((row) => row.includes(",a1,"))).to.contain(",-0.0001,");
     const again = await ctl(...words);
-    expect(again.code).to.equal(1);
+    expect(again.code).to.equal(2);
     expect(again.error).to.contain("validation_error");
     expect((await readFile(file, "utf8")).trimEnd().split("\r\n")).to.deep.equal(rows);
   });
@@ -227,6 +227,6 @@ describe("operator actions on a wallet", function () {
       .value as { id: string }[];
     expect(rest.map(({ id }) => id)).to.deep.equal(lines.slice(2).map(({ id }) => id));
     const wrong = await ctl("wallet", "entries", "--tenant", tenantId, "--kind", "theft");
-    expect(wrong.code).to.equal(1);
+    expect(wrong.code).to.equal(2);
   });
 });

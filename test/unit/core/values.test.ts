@@ -31,7 +31,7 @@ describe("identifiers", () => {
     // Examples of the contract (`docs/contract.md#requests`).
     const PREFIXES = {
       ...{ tenant: "ten", apiKey: "key", message: "msg", send: "snd", reservation: "rsv" },
-      ...{ inboundMessage: "inb", inboundNumber: "inn" },
+      ...{ inboundMessage: "inb", inboundNumber: "inn", person: "usr", session: "ses" },
       ...{ senderId: "sid", campaign: "cmp", event: "evt", webhookEndpoint: "whe" },
       ...{ webhookDelivery: "whd", entry: "led", route: "rte", request: "req", audit: "aud" },
     };
