@@ -63,6 +63,9 @@ describe("smsctl's screens", function () {
       "connector health": [],
       "connector queues": [],
       "connector unmatched": [],
+      "connector inbound-urls": [],
+      "console people": of,
+      "quiet-hours list": [],
       "route list": ["--since", "1d"],
       "dead list": ["--since", "1d"],
       audit: ["--since", "1d"],
@@ -71,7 +74,7 @@ describe("smsctl's screens", function () {
   };
   /** Nothing is there to be listed on a healthy stack. */
   const EMPTY = [
-    ...["connector unmatched", "connector health", "connector queues"],
+    ...["connector unmatched", "connector health", "connector queues", "connector inbound-urls"],
     ...["context list", "wallet audit"],
   ];
 

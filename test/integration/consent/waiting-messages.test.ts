@@ -176,7 +176,7 @@ describe("messages that wait", function () {
 
   it("inbound messages of one call have the effects of one after the other", async () => {
     const tenantId = carrier.stack.tenant_id;
-    const from = "+2348031700002";
+    const from = number();
     const rest = (method: string, path: string, body?: object) =>
       callRest(carrier.stack.gateway, method, path, {
         ...{ apiKey: carrier.stack.api_key, ...(body && { body }) },
