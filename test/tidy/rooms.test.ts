@@ -51,6 +51,8 @@ const PLACES: readonly { readonly pattern: RegExp; readonly rank?: number }[] = 
     pattern:
       /^deploy\/((dev|chart|backup)\/)?[\w-]+\.m?ts$|^deploy\/dev\/(install|interrupted)\.mjs$/,
   },
+  { pattern: /^clients\/cli\/(main\.ts|sms\.mjs)$/ },
+  { pattern: /^clients\/cli\/(actions|calls|cli|commands|send)\/[\w-]+\.ts$/ },
   { pattern: /^clients\/generate\/[\w-]+\.ts$/ },
   { pattern: /^clients\/typescript\/src\/(resources\/)?[\w-]+\.ts$/ },
   { pattern: /^test\/(unit|contract|integration|e2e)\/[\w-]+\/[\w.-]+\.test\.ts$/ },

@@ -72,6 +72,7 @@ export function completionCommand(program: () => ProgramDefinition<CommandContex
     examples: ["completion bash > ~/.local/share/bash-completion/completions/smsctl"],
     args: "<shell>",
     isLocal: true,
-    load: async () => (await import("../actions/completion.ts")).printCompletion(program()),
+    load: async () =>
+      (await import("../../shared/cli/print-completion.ts")).printCompletion(program()),
   };
 }

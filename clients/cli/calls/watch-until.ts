@@ -1,0 +1,28 @@
+import type { Output } from "../../../services/shared/cli/output.ts";
+import { pause } from "../../../services/shared/flow/backoff.ts";
+
+const EVERY_MS = 2000;
+
+/** How to follow a resource. */
+export type Watched<T> = {
+  readonly isFinal: (value: T) => boolean;
+  /** What people see whenever it changes. */
+  readonly line: (value: T) => string;
+};
+
+/** Reads a resource again and again until it is final, which may take days: Ctrl-C ends it. */
+export async function watchUntil<T>(
+  output: Pick<Output, "note">,
+  read: () => Promise<T>,
+  { isFinal, line }: Watched<T>,
+): Promise<T> {
+  let shown: string | undefined;
+  for (;;) {
+    const value = await read();
+    const text = line(value);
+    if (text !== shown) output.note(text);
+    shown = text;
+    if (isFinal(value)) return value;
+    await pause(EVERY_MS);
+  }
+}

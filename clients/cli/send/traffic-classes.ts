@@ -1,0 +1,2 @@
+/** What a message may be for. */
+export const TRAFFIC_CLASSES = ["otp", "transactional", "promotional"] as const;
