@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import type { Row } from "../../../services/shared/cli/cell.ts";
 import { EXIT } from "../../../services/shared/cli/exit-codes.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
-import { createRowFaults } from "../../../services/shared/core/row-faults.ts";
+import { createRowFaults, type RowFault } from "../../../services/shared/core/row-faults.ts";
 import { readCsv } from "../../../services/shared/io/csv.ts";
 import { createSmsClient, type DataOf, isSmsError } from "../../typescript/src/client.ts";
 import { accountOf } from "../calls/connect.ts";
@@ -62,7 +62,7 @@ export async function sendFile(context: CommandContext): Promise<number> {
     process.stderr.write(`${done} of ${rows.length} rows, ${faults.result().rejected} rejected\n`);
   }
   const { rejected, faults: kept } = faults.result();
-  await output.result({ ...total, rejected, rejected_rows: kept.map(shownFault) });
+  await output.result({ ...total, rejected, rejected_rows: shownFaults(kept) });
   if (rejected === 0) return 0;
   output.note("Correct rejected rows in a file of their own: a changed batch is sent again.");
   return EXIT.refused;
@@ -105,8 +105,11 @@ function addRejected({ messages }: DataOf<"sendBatch">, chunk: Chunk, faults: Fa
   }
 }
 
-function shownFault({ line, code, message }: { line: number; code: string; message: string }): Row {
-  return { line, code, message };
+/** In the order of the file: those of the API come after those that were found here. */
+function shownFaults(faults: readonly RowFault[]): Row[] {
+  return faults
+    .toSorted((one, other) => one.line - other.line)
+    .map(({ line, code, message }) => ({ line, code, message }));
 }
 
 /** Said before the error: what a send that ended early has done, and how to continue. */

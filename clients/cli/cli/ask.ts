@@ -7,7 +7,6 @@ export async function ask(
   question: string,
   { isHidden }: { readonly isHidden: boolean },
 ): Promise<string> {
-  process.stderr.write(question);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const reader = createInterface({
     input: process.stdin,
@@ -20,6 +19,9 @@ export async function ask(
     process.exit(EXIT.interrupted);
   });
   try {
+    if (!isHidden) return (await reader.question(question)).trim();
+    // After the reader has turned the terminal's own echo off, so that a key that is typed early is not shown.
+    process.stderr.write(question);
     return (await reader.question("")).trim();
   } finally {
     reader.close();

@@ -4,6 +4,9 @@ import { mkdtempSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import stringWidth from "string-width";
+import { smsProgram } from "../../../clients/cli/cli/tree.ts";
+import { commandsOf } from "../../../services/shared/cli/definition.ts";
 import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
 import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
 
@@ -135,7 +138,7 @@ describe("sms", function () {
       line,
       code,
     ]);
-    expect(codes.sort()).to.deep.equal([
+    expect(codes).to.deep.equal([
       [3, "invalid_recipient"],
       [4, "missing_variable"],
       [6, "duplicate_recipient"],
@@ -205,6 +208,24 @@ describe("sms", function () {
     expect((await json("webhook", "resend", id, tested.id)).id).to.equal(tested.id);
     expect(await json("inbound", "list")).to.deep.equal([]);
     expect((await json("sender-ids", "--usable"))[0].name).to.equal(customer.sender);
+  });
+
+  it("every list fits 80 and 200 columns", async () => {
+    const { body } = await customer.call("GET", "/v1/webhook-endpoints", {
+      apiKey: customer.testKey,
+    });
+    const lists = commandsOf(smsProgram()).filter(({ command }) => command.isList === true);
+    expect(lists).to.have.length(7);
+    for (const { words, command } of lists) {
+      for (const width of [80, 200]) {
+        const more = command.args === undefined ? [] : [body.data[0].id];
+        const ended = await run({ env: { COLUMNS: String(width) } }, ...words, ...more);
+        expect(ended.code, ended.err).to.equal(0);
+        const lines = ended.out.split("\n").filter((line) => !line.startsWith("more: "));
+        const tooLong = lines.filter((line) => stringWidth(line) > width);
+        expect(tooLong, `${words.join(" ")} at ${width}`).to.deep.equal([]);
+      }
+    }
   });
 
   it("failures are one line each, with the exit code of their kind", async () => {
