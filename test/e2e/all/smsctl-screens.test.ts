@@ -75,7 +75,7 @@ describe("smsctl's screens", function () {
   /** Nothing is there to be listed on a healthy stack. */
   const EMPTY = [
     ...["connector unmatched", "connector health", "connector queues", "connector inbound-urls"],
-    ...["context list", "wallet audit"],
+    ...["context list", "wallet audit", "quiet-hours list"],
   ];
 
   function run(width: number, ...words: string[]): Promise<{ code: number; out: string }> {
