@@ -35,6 +35,7 @@ const NAMED_BY_SERVICES: Readonly<Record<string, string>> = {
   "MessagingService/SendMany": "as SendMessages",
   "MessagingService/SendEach": "as SendMessages",
   "MessagingService/EstimateSend": "as SendMessages",
+  "MessagingService/FindMessages": "operators find messages of all tenants",
   "MessagingService/ReportOutcomes": "a carrier repeats the ids of messages that it claimed",
   "MessagingService/RecordReceipts": "as ReportOutcomes",
   "MessagingService/RenewClaims": "as ReportOutcomes",
