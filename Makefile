@@ -145,6 +145,9 @@ chaos: install ## [SEED=…] [MINUTES=…] [KEEP=1]: kills, cuts and stops under
 clients: install ## writes the generated files of clients/ after a change of the OpenAPI document
 	@$(NODE) clients/generate/generate.ts
 
+screenshots: install ## pictures of the console on the running stack, into docs/screenshots|test/support/screenshots.ts
+	@$(NODE) test/support/screenshots.ts
+
 release: install ## VERSION=x.y.z: checks, writes the version everywhere, dates the changelog|deploy/release.ts
 	@$(NODE) deploy/release.ts "$(VERSION)"
 
@@ -153,4 +156,4 @@ fuzz: install ## [SECONDS=60] [SEED=…] [TARGET=http]: random input for the par
 
 .PHONY: help install some-node up down restart status logs demo reset check test test-slow bench bench-peers bench-steady bench-rpc \
   bench-text bench-smpp bench-wallet bench-webhook bench-campaign bench-list bench-fairness bench-connector-rate \
-  bench-memory bench-overload bench-attacks bench-request-cost bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz clients release
+  bench-memory bench-overload bench-attacks bench-request-cost bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz clients screenshots release

@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<Message>[] = [
   {
     heading: "Price",
     isNumber: true,
-    cell: (row) => showMoney(row.amount ?? row.held_amount, row.currency),
+    cell: (row) => showMoney(row.amount, row.currency),
   },
 ];
 

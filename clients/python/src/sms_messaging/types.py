@@ -739,12 +739,13 @@ class AuditEntry(TypedDict):
     # `campaign.cancelled`, `campaign.created`, `campaign.deleted`, `campaign.messages_cancelled`,
     # `campaign.paused`, `campaign.recipients_added`, `campaign.recipients_removed`,
     # `campaign.resumed`, `campaign.started`, `campaign.updated`, `inbound_number.created`,
-    # `inbound_number.removed`, `keywords.changed`, `message.cancelled`, `sender_id.registered`,
-    # `sender_id.requested`, `sender_id.reviewed`, `suppression.added`, `suppression.removed`,
-    # `wallet.adjusted`, `wallet.created`, `wallet.funded`, `wallet.updated`,
-    # `webhook_delivery.resent`, `webhook_endpoint.created`, `webhook_endpoint.deleted`,
-    # `webhook_endpoint.recovered`, `webhook_endpoint.secret_rotated`, `webhook_endpoint.tested`,
-    # `webhook_endpoint.updated`, `other`; more may be added.
+    # `inbound_number.removed`, `keywords.changed`, `message.cancelled`, `person.invited`,
+    # `person.removed`, `person.role_changed`, `portal_link.created`, `sender_id.registered`,
+    # `sender_id.requested`, `sender_id.reviewed`, `session.ended`, `session.opened`,
+    # `suppression.added`, `suppression.removed`, `wallet.adjusted`, `wallet.created`,
+    # `wallet.funded`, `wallet.updated`, `webhook_delivery.resent`, `webhook_endpoint.created`,
+    # `webhook_endpoint.deleted`, `webhook_endpoint.recovered`, `webhook_endpoint.secret_rotated`,
+    # `webhook_endpoint.tested`, `webhook_endpoint.updated`, `other`; more may be added.
     action: str
     actor: AuditActor
     # The id of what changed.
@@ -1874,9 +1875,15 @@ ListAuditEntriesQueryAction: TypeAlias = Literal[
     "inbound_number.removed",
     "keywords.changed",
     "message.cancelled",
+    "person.invited",
+    "person.removed",
+    "person.role_changed",
+    "portal_link.created",
     "sender_id.registered",
     "sender_id.requested",
     "sender_id.reviewed",
+    "session.ended",
+    "session.opened",
     "suppression.added",
     "suppression.removed",
     "wallet.adjusted",
