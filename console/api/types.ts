@@ -323,6 +323,7 @@ export type Account = {
   readonly currency: string;
   readonly low_balance_threshold: string | null;
   readonly redact_bodies: boolean;
+  readonly quiet_hours: string;
   readonly requests_per_second: number;
   readonly bulk_recipients_max: number;
   readonly created_at: string;

@@ -5,7 +5,7 @@ import { fourPlaces, showAmount } from "../core/money.ts";
 import { useAction } from "../core/use-action.ts";
 import { useResource } from "../core/use-resource.ts";
 import { Facts, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
-import { faultOf, TextField } from "../parts/form.tsx";
+import { faultOf, SelectField, TextField } from "../parts/form.tsx";
 
 /** What an owner may set for the account. */
 export function AccountPage() {
@@ -31,12 +31,14 @@ function Settings({
     showAmount(own.low_balance_threshold ?? "0").replaceAll(",", ""),
   );
   const [isRedacted, setRedacted] = useState(own.redact_bodies);
+  const [quietHours, setQuietHours] = useState(own.quiet_hours);
   const [isSaved, setSaved] = useState(false);
   const save = useAction(
     () =>
       account.change({
         low_balance_threshold: fourPlaces(threshold),
         redact_bodies: isRedacted,
+        quiet_hours: quietHours,
       }),
     () => {
       setSaved(true);
@@ -68,6 +70,15 @@ function Settings({
           />{" "}
           Remove the texts of messages after their final status
         </label>
+        <SelectField
+          label="Promotional messages in quiet hours"
+          value={quietHours}
+          options={[
+            ["hold", "wait for the morning"],
+            ["reject", "are refused"],
+          ]}
+          onInput={setQuietHours}
+        />
         <ProblemBox problem={save.problem} />
         <div class="actions">
           <button type="submit" class="primary" disabled={save.isBusy}>

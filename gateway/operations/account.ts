@@ -81,7 +81,11 @@ const UPDATE: Omit<OperationDoc, "tag"> = {
   errors: ["conflict", "validation_error"],
 };
 
-type Change = { readonly low_balance_threshold?: string; readonly redact_bodies?: boolean };
+type Change = {
+  readonly low_balance_threshold?: string;
+  readonly redact_bodies?: boolean;
+  readonly quiet_hours?: "hold" | "reject";
+};
 
 async function update(
   { tenants, wallets }: AccountPorts,
@@ -98,9 +102,12 @@ async function update(
   const hasThreshold = change.low_balance_threshold !== undefined;
   // Before anything is changed: the rest of the change must not stand alone.
   if (hasThreshold && wallet === undefined) refuse([NO_WALLET]);
-  const { redact_bodies } = change;
-  const redaction = redact_bodies === undefined ? {} : { redactBodies: redact_bodies };
-  const { tenant } = await rpcAnswer(tenants.updateAccount({ tenantId, ...redaction }));
+  const { redact_bodies, quiet_hours } = change;
+  const settings = {
+    ...(redact_bodies === undefined ? {} : { redactBodies: redact_bodies }),
+    ...(quiet_hours === undefined ? {} : { rejectsInQuietHours: quiet_hours === "reject" }),
+  };
+  const { tenant } = await rpcAnswer(tenants.updateAccount({ tenantId, ...settings }));
   if (hasThreshold) {
     const lowBalanceThreshold = threshold ?? 0n;
     const call = wallets.setLowBalanceThreshold({ tenantId, lowBalanceThreshold });

@@ -14,6 +14,7 @@ export function renderAccount(tenant: Tenant, wallet: Wallet | undefined) {
     currency: tenant.currency,
     low_balance_threshold: wallet === undefined ? null : formatAmount(wallet.lowBalanceThreshold),
     redact_bodies: tenant.redactBodies,
+    quiet_hours: tenant.rejectsInQuietHours ? "reject" : "hold",
     requests_per_second: tenant.rateLimit,
     requests_burst: tenant.burst,
     bulk_recipients_max: tenant.bulkMax,

@@ -31,6 +31,11 @@ export const ACCOUNT_CHANGE = {
       description:
         "Whether messages accepted from now on lose their text at the final status, and events have none.",
     },
+    quiet_hours: {
+      type: "string",
+      enum: ["hold", "reject"],
+      description: "Whether a message inside quiet hours waits for their end, or is refused.",
+    },
   },
 } as const;
 
@@ -45,6 +50,7 @@ export const ACCOUNT_SCHEMAS: Readonly<Record<string, Schema>> = {
     currency: CURRENCY,
     low_balance_threshold: { ...orNull(AMOUNT), description: "Null without a wallet." },
     redact_bodies: { type: "boolean" },
+    quiet_hours: openEnum(["hold", "reject"], "Whether a message inside quiet hours waits."),
     requests_per_second: { ...COUNT, description: "The sustained rate limit." },
     requests_burst: { ...COUNT, description: "What the bucket of the rate limit holds." },
     bulk_recipients_max: COUNT,

@@ -72,6 +72,7 @@ export const ACCOUNT_EXAMPLE = {
   currency: "NGN",
   low_balance_threshold: "500.0000",
   redact_bodies: false,
+  quiet_hours: "hold",
   requests_per_second: 50,
   requests_burst: 100,
   bulk_recipients_max: 1000,

@@ -86,8 +86,10 @@ export function tenantRoutes(
           }),
         ),
       }),
-      updateAccount: async ({ tenantId, redactBodies: redactsBodies }) => ({
-        tenant: tenantToProto(await service.updateTenant(tenantId, { redactsBodies })),
+      updateAccount: async ({ tenantId, redactBodies: redactsBodies, rejectsInQuietHours }) => ({
+        tenant: tenantToProto(
+          await service.updateTenant(tenantId, { redactsBodies, rejectsInQuietHours }),
+        ),
       }),
       createApiKey: async (request) => {
         const created = await service.createApiKey({

@@ -40,6 +40,7 @@ describe("REST: the account and its audit trail", function () {
     expect(data).to.include({
       ...{ id: customer.tenantId, object: "account", status: "active", email_verified: true },
       ...{ currency: "NGN", low_balance_threshold: "0.0000", redact_bodies: false },
+      ...{ quiet_hours: "hold" },
       ...{ requests_per_second: 5000, requests_burst: 10_000, bulk_recipients_max: 1000 },
     });
     await rest.tenants.updateTenant({ tenantId: customer.tenantId, suspended: true });
@@ -49,7 +50,10 @@ describe("REST: the account and its audit trail", function () {
   it("a change updates only the given settings", async () => {
     const first = await change({ low_balance_threshold: "12.5" });
     expect(first.body.data).to.include({ low_balance_threshold: "12.5000", redact_bodies: false });
+    const strict = await change({ quiet_hours: "reject" });
+    expect(strict.body.data).to.include({ quiet_hours: "reject", redact_bodies: false });
     const second = await change({ redact_bodies: true });
+    expect(second.body.data).to.include({ quiet_hours: "reject" });
     expect(second.body.data).to.include({ low_balance_threshold: "12.5000", redact_bodies: true });
     expect((await call("GET", "/v1/balance")).body.data.low_balance_threshold).to.equal("12.5000");
     const { tenant } = await rest.tenants.getTenant({ idOrName: customer.tenantId });

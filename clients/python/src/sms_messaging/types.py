@@ -99,6 +99,8 @@ class AccountChange(TypedDict):
     # Whether messages accepted from now on lose their text at the final status, and events have
     # none.
     redact_bodies: NotRequired[bool]
+    # Whether a message inside quiet hours waits for their end, or is refused.
+    quiet_hours: NotRequired[Literal["hold", "reject"]]
 
 
 class NewSenderId(TypedDict):
@@ -715,6 +717,8 @@ class Account(TypedDict):
     # Null without a wallet.
     low_balance_threshold: str | None
     redact_bodies: bool
+    # Whether a message inside quiet hours waits. Known values: `hold`, `reject`; more may be added.
+    quiet_hours: str
     # The sustained rate limit.
     requests_per_second: int
     # What the bucket of the rate limit holds.
@@ -1851,6 +1855,8 @@ class UpdateAccountBody(TypedDict):
     # Whether messages accepted from now on lose their text at the final status, and events have
     # none.
     redact_bodies: NotRequired[bool]
+    # Whether a message inside quiet hours waits for their end, or is refused.
+    quiet_hours: NotRequired[Literal["hold", "reject"]]
 
 
 UpdateAccountData: TypeAlias = "Account"

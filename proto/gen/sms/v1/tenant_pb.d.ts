@@ -472,6 +472,11 @@ export declare type UpdateAccountRequest = Message<"sms.v1.UpdateAccountRequest"
    * @generated from field: optional bool redact_bodies = 2;
    */
   redactBodies?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool rejects_in_quiet_hours = 3;
+   */
+  rejectsInQuietHours?: boolean | undefined;
 };
 
 /**
@@ -1004,7 +1009,8 @@ export declare const TenantService: GenService<{
   },
   /**
    * Creates a key on behalf of another key of the tenant, its maker: of the maker's mode, with none but the maker's
-   * scopes, both as stored now; or on behalf of a console session, with none but its scopes. A repeat under the same key returns the first response, secret included, for 24 hours.
+   * scopes, both as stored now; or on behalf of a console session, with none but its scopes. A repeat
+   * under the same key returns the first response, secret included, for 24 hours.
    * UNAUTHENTICATED when the maker is unknown, revoked or expired. INVALID_ARGUMENT too_many beyond 1,000 good keys.
    *
    * @generated from rpc sms.v1.TenantService.IssueApiKey
