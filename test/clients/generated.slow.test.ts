@@ -32,6 +32,8 @@ const SEEN = {
 
 /** openapi-generator says this of every document of version 3.1. */
 const OF_EVERY_DOCUMENT = "OpenAPI 3.1 support is still in beta";
+/** The C# generator looks up a model for the name of each query parameter; it makes none for `time_zone`. */
+const OF_TIME_ZONE = "TimeZone (reserved word) cannot be used as model name";
 
 const PROGRAMS = new URL("programs/", import.meta.url);
 
@@ -159,7 +161,9 @@ describe("Clients made by generators", function () {
     const options = ["-i", document, "-g", generator, "--library", library, "-o", at];
     const { stdout, stderr } = await run("java", [...jar, ...options]);
     const said = `${stdout}${stderr}`.split("\n").filter((line) => / (WARN|ERROR) /.test(line));
-    expect(said.filter((line) => !line.includes(OF_EVERY_DOCUMENT))).to.deep.equal([]);
+    const known = [OF_EVERY_DOCUMENT, OF_TIME_ZONE];
+    const news = said.filter((line) => !known.some((one) => line.includes(one)));
+    expect(news).to.deep.equal([]);
   }
 
   it("Java: openapi-generator", async function () {
