@@ -1,5 +1,6 @@
 import type { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import type { Tenant } from "../../proto/gen/sms/v1/tenant_pb.js";
+import type { Role } from "../../services/shared/core/roles.ts";
 
 /** The caller: an API key or a console session, with its tenant, as last confirmed by the tenant service. */
 export type Caller = {
@@ -19,15 +20,12 @@ export type Caller = {
   readonly session?: ConsoleSession;
 };
 
-/** The roles of people, with the names of the contract. */
-export type RoleName = "owner" | "developer" | "sender" | "finance" | "viewer";
-
 /** A person's session. */
 export type ConsoleSession = {
   readonly id: string;
   /** The e-mail address, or the name of the portal link. */
   readonly name: string;
-  readonly role: RoleName;
+  readonly role: Role;
   readonly tenantName: string;
   readonly expiresAtMs: number;
 };

@@ -1,31 +1,15 @@
 import type { Client } from "@connectrpc/connect";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
-import { Role } from "../../proto/gen/sms/v1/identity_pb.js";
 import type {
   AuthenticateSessionsResponse_Answer,
   TenantService,
 } from "../../proto/gen/sms/v1/tenant_pb.js";
-import { invert } from "../../services/shared/core/invert.ts";
 import { createDataLoader } from "../../services/shared/flow/data-loader.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
-import { type Caller, type RoleName, tenantLimits } from "./caller.ts";
+import { roleName } from "../../services/shared/rpc/role.ts";
+import { type Caller, tenantLimits } from "./caller.ts";
 import type { LoadCaller } from "./caller-cache.ts";
 import { busyOnFailure } from "./key-loader.ts";
-
-/** The roles on the wire. */
-export const ROLE_NUMBERS: Readonly<Record<RoleName, Role>> = {
-  owner: Role.OWNER,
-  developer: Role.DEVELOPER,
-  sender: Role.SENDER,
-  finance: Role.FINANCE,
-  viewer: Role.VIEWER,
-};
-const NAMES = invert<Role, RoleName>(ROLE_NUMBERS);
-
-/** The name of a role; a role of a newer release has the fewest rights. */
-export function roleName(role: Role): RoleName {
-  return NAMES.get(role) ?? "viewer";
-}
 
 const TIMEOUT = { timeoutMs: 3000 } as const;
 

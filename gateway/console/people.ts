@@ -1,8 +1,9 @@
 import type { Person } from "../../proto/gen/sms/v1/identity_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
+import { ROLES, type Role } from "../../services/shared/core/roles.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
-import type { Caller, RoleName } from "../auth/caller.ts";
-import { ROLE_NUMBERS, roleName } from "../auth/session-loader.ts";
+import { roleName, WIRE_ROLE } from "../../services/shared/rpc/role.ts";
+import type { Caller } from "../auth/caller.ts";
 import type { RequestState } from "../http/request-state.ts";
 import {
   admitPerson,
@@ -13,7 +14,7 @@ import {
   readJson,
 } from "./console-request.ts";
 
-const ROLE = { type: "string", enum: Object.keys(ROLE_NUMBERS) } as const;
+const ROLE = { type: "string", enum: ROLES } as const;
 const validateInvitation = compileBody({
   email: { type: "string", minLength: 3, maxLength: 254 },
   role: ROLE,
@@ -37,7 +38,7 @@ export const invitePerson: ConsoleRoute = async (parts, context) => {
   const invitation = {
     tenantId: caller.tenantId,
     email: String(email),
-    role: ROLE_NUMBERS[role as RoleName],
+    role: WIRE_ROLE[role as Role],
   };
   const { person } = await asPerson(context, caller, () =>
     rpcAnswer(parts.tenants.invitePerson(invitation)),
@@ -53,7 +54,7 @@ export const changeRole: ConsoleRoute = async (parts, context) => {
   const change = {
     tenantId: caller.tenantId,
     personId: personOf(context.state as RequestState),
-    role: ROLE_NUMBERS[role as RoleName],
+    role: WIRE_ROLE[role as Role],
   };
   const { person } = await asPerson(context, caller, () =>
     rpcAnswer(parts.tenants.changeRole(change)),

@@ -1,8 +1,8 @@
 import type { Session } from "../../proto/gen/sms/v1/identity_pb.js";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
+import { roleName } from "../../services/shared/rpc/role.ts";
 import type { Caller, ConsoleSession } from "../auth/caller.ts";
 import { NO_SESSION_COOKIE } from "../auth/session-cookie.ts";
-import { roleName } from "../auth/session-loader.ts";
 import type { RequestState } from "../http/request-state.ts";
 import { setHeader } from "../http/set-header.ts";
 import { admitPerson, asPerson, type ConsoleRoute } from "./console-request.ts";

@@ -1,8 +1,8 @@
 import type { Db } from "mongodb";
+import { ROLES } from "../shared/core/roles.ts";
 import { AUDIT } from "../shared/io/audit-log.ts";
 import { KEYED_ANSWER_SHAPES } from "../shared/io/keyed-answers.ts";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
-import { ROLES } from "./domain/roles.ts";
 
 const SHAPES: readonly CollectionShape[] = [
   {

@@ -6,26 +6,17 @@ import {
   type SessionSchema,
 } from "../../../proto/gen/sms/v1/identity_pb.js";
 import type { TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
-import { invert } from "../../shared/core/invert.ts";
-import { checkGiven, checkItems, checkKnown } from "../../shared/core/limits.ts";
+import { checkGiven, checkItems } from "../../shared/core/limits.ts";
+import { readRole, WIRE_ROLE } from "../../shared/rpc/role.ts";
 import type { Member } from "../app/identity-ports.ts";
 import type { PeopleService } from "../app/people.ts";
 import type { SessionService } from "../app/sessions.ts";
-import { type Role, scopesOf } from "../domain/roles.ts";
+import { scopesOf } from "../domain/roles.ts";
 import type { Session } from "../domain/session.ts";
 import { tenantToProto } from "./proto.ts";
 
 const LOOKUPS_MAX = 256;
 const TOKEN_CHARS_MAX = 128;
-
-const TO_PROTO = {
-  owner: ProtoRole.OWNER,
-  developer: ProtoRole.DEVELOPER,
-  sender: ProtoRole.SENDER,
-  finance: ProtoRole.FINANCE,
-  viewer: ProtoRole.VIEWER,
-} as const satisfies Record<Role, ProtoRole>;
-const FROM_PROTO: ReadonlyMap<ProtoRole, Role> = invert<ProtoRole, Role>(TO_PROTO);
 
 /** The handlers for people and sessions: mapping between protobuf and the domain. */
 export function identityHandlers(
@@ -71,7 +62,7 @@ export function identityHandlers(
     },
     listMemberships: async ({ sessionId }) => ({
       memberships: (await sessions.listMemberships(sessionId)).map(
-        ({ tenantId, tenantName, role }) => ({ tenantId, tenantName, role: TO_PROTO[role] }),
+        ({ tenantId, tenantName, role }) => ({ tenantId, tenantName, role: WIRE_ROLE[role] }),
       ),
     }),
     listSessions: async ({ sessionId }) => ({
@@ -97,15 +88,11 @@ export function identityHandlers(
   };
 }
 
-function readRole(role: ProtoRole): Role {
-  return checkKnown("role", FROM_PROTO.get(role));
-}
-
 function personToProto(member: Member): MessageInitShape<typeof PersonSchema> {
   return {
     id: member.id,
     email: member.email,
-    role: TO_PROTO[member.role],
+    role: WIRE_ROLE[member.role],
     invitedAtMs: BigInt(member.invitedAtMs),
     joinedAtMs: BigInt(member.joinedAtMs ?? 0),
   };
@@ -117,7 +104,7 @@ function sessionToProto(session: Session): MessageInitShape<typeof SessionSchema
     tenantId: session.tenantId,
     personId: session.personId ?? "",
     name: session.name,
-    role: TO_PROTO[session.role],
+    role: WIRE_ROLE[session.role],
     scopes: [...scopesOf(session.role)],
     createdAtMs: BigInt(session.createdAtMs),
     lastSeenAtMs: BigInt(session.lastSeenAtMs),

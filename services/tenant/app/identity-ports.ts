@@ -1,5 +1,5 @@
+import type { Role } from "../../shared/core/roles.ts";
 import type { Attempts } from "../domain/attempts.ts";
-import type { Role } from "../domain/roles.ts";
 import type { Session } from "../domain/session.ts";
 import type { SignInLink } from "../domain/sign-in-link.ts";
 

@@ -1,7 +1,8 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { AppError, type FieldError } from "../../shared/core/errors.ts";
 import { isNetwork } from "../../shared/core/networks.ts";
 import { SCOPES, type Scope } from "../../shared/core/scopes.ts";
+import { newSecretText } from "./secrets.ts";
 
 const NETWORKS_MAX = 100;
 const NAME_CHARS_MAX = 100;
@@ -62,7 +63,7 @@ export function hintOf(secret: string): string {
 
 /** A new secret: `sk_live_` or `sk_test_`, then 32 random bytes in base64url. */
 export function newSecret(mode: KeyMode): string {
-  return `sk_${mode}_${randomBytes(32).toString("base64url")}`;
+  return newSecretText(`sk_${mode}`);
 }
 
 /** SHA-256 of the whole secret, the only stored form of it. 256 random bits need no salt. */

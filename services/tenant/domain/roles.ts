@@ -1,8 +1,4 @@
-/** The roles of people in a tenant, from the most to the least that they may do (docs/contract.md#console). */
-export const ROLES = ["owner", "developer", "sender", "finance", "viewer"] as const;
-
-/** One of the roles. */
-export type Role = (typeof ROLES)[number];
+import type { Role } from "../../shared/core/roles.ts";
 
 const VIEWER = [
   "messages:read",

@@ -1,4 +1,4 @@
-import type { Role } from "./roles.ts";
+import type { Role } from "../../shared/core/roles.ts";
 
 /** A session ends 12 hours after the sign-in, and before when it was idle for an hour. */
 export const SESSION_MS = 12 * 3_600_000;

@@ -1,4 +1,4 @@
-import type { Role } from "./roles.ts";
+import type { Role } from "../../shared/core/roles.ts";
 
 /** How long each kind of link works. */
 export const LINK_MS = {

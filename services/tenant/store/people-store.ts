@@ -1,9 +1,9 @@
 import type { ClientSession, Db, MongoClient } from "mongodb";
+import type { Role } from "../../shared/core/roles.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo } from "../../shared/io/mongo-errors.ts";
 import type { Member, PeopleStore } from "../app/identity-ports.ts";
-import type { Role } from "../domain/roles.ts";
 import { type LinkDocument, linkDocument, type SessionDocument } from "./session-documents.ts";
 
 /** A person: one e-mail address. */
