@@ -1,19 +1,8 @@
-import { hash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import type { Context, Middleware } from "koa";
+import { sendFile } from "../docs/site/send-file.ts";
+import { type SiteFile, siteFile } from "../docs/site/site-file.ts";
 import type { RequestState } from "../http/request-state.ts";
-
-/** A built file with its compressed forms; all connections share one copy. */
-type StaticFile = {
-  readonly type: string;
-  readonly etag: string;
-  readonly plain: Buffer;
-  readonly gzip: Buffer;
-  readonly brotli: Buffer;
-  /** Its name changes with its content. */
-  readonly isImmutable: boolean;
-};
 
 /** Where `node console/build.ts` puts the console. */
 const BUILT = new URL("../../console/dist/", import.meta.url);
@@ -43,7 +32,6 @@ const POLICY = [
 
 const HEADERS: Readonly<Record<string, string>> = {
   "Content-Security-Policy": POLICY,
-  "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
   "Referrer-Policy": "no-referrer",
   "Cross-Origin-Opener-Policy": "same-origin",
@@ -63,7 +51,9 @@ export function createStaticFiles(): Middleware {
     const asked = path.slice("/console/".length);
     const file = files.get(asked);
     if (file === undefined && asked.startsWith("assets/")) return next();
-    serve(context, file ?? index);
+    context.set(HEADERS);
+    const sent = file ?? index;
+    sendFile(context, sent, sent.isImmutable ? ASSET_CACHE : PAGE_CACHE);
     return;
   };
 }
@@ -74,42 +64,19 @@ function isPage({ method }: Context, path: string): boolean {
   return path.startsWith("/console/") && !path.startsWith("/console/api/");
 }
 
-function serve(context: Context, file: StaticFile): void {
-  context.set(HEADERS);
-  context.set("Content-Type", file.type);
-  context.set("ETag", file.etag);
-  context.set("Vary", "Accept-Encoding");
-  context.set(
-    "Cache-Control",
-    file.isImmutable ? "public, max-age=31536000, immutable" : "no-cache",
-  );
-  if (context.req.headers["if-none-match"] === file.etag) {
-    context.status = 304;
-    return;
-  }
-  const encoding = context.acceptsEncodings("br", "gzip", "identity");
-  if (encoding === "br" || encoding === "gzip") context.set("Content-Encoding", encoding);
-  context.body = encoding === "br" ? file.brotli : encoding === "gzip" ? file.gzip : file.plain;
-}
+/** The pages are asked for again each time; the names of their assets change with the content. */
+const PAGE_CACHE = "no-cache";
+const ASSET_CACHE = "public, max-age=31536000, immutable";
 
-function readFiles(): ReadonlyMap<string, StaticFile> {
+function readFiles(): ReadonlyMap<string, SiteFile> {
   if (!existsSync(BUILT)) return new Map();
   const names = readdirSync(BUILT, { recursive: true, encoding: "utf8" });
-  const files = new Map<string, StaticFile>();
+  const files = new Map<string, SiteFile>();
   for (const name of names) {
     const type = TYPES[name.slice(name.lastIndexOf(".") + 1)];
     if (type === undefined) continue;
-    const plain = readFileSync(new URL(name, BUILT));
-    files.set(name.replaceAll("\\", "/"), {
-      type,
-      etag: `"${hash("sha256", plain, "hex").slice(0, 32)}"`,
-      plain,
-      gzip: gzipSync(plain, { level: 9 }),
-      brotli: brotliCompressSync(plain, {
-        params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY },
-      }),
-      isImmutable: name.startsWith("assets"),
-    });
+    const isImmutable = name.startsWith("assets");
+    files.set(name, siteFile(name, type, readFileSync(new URL(name, BUILT)), { isImmutable }));
   }
   return files;
 }

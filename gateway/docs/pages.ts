@@ -11,13 +11,8 @@ import { buildOpenApi } from "./openapi.ts";
 import { pagePolicy } from "./page-policy.ts";
 import { unhashed } from "./site/asset-path.ts";
 import { createSiteLoader, type Site } from "./site/load-site.ts";
-import {
-  ENCODINGS,
-  type Encoding,
-  NOT_FOUND_PATH,
-  type SiteFile,
-  siteFile,
-} from "./site/site-file.ts";
+import { sendFile, sendUncached } from "./site/send-file.ts";
+import { NOT_FOUND_PATH, type SiteFile, siteFile } from "./site/site-file.ts";
 
 export type PagesOptions = { readonly baseUrl: string; readonly docsUrl: string };
 
@@ -115,42 +110,23 @@ function otherRelease(site: Site, path: string): Found | undefined {
   return undefined;
 }
 
-/** Sends a file with an ETag; 304 without a body when the client has it. */
 function respond(context: Context, file: SiteFile, policy: string, cacheControl: string): void {
-  const encoding = acceptedEncoding(context);
-  context.status = 200;
-  context.set("ETag", `"${file.hash}-${encoding}"`);
-  context.set("Cache-Control", cacheControl);
-  setFileHeaders(context, file, policy);
-  if (context.fresh) context.status = 304;
-  else setBody(context, file, encoding);
+  setPolicy(context, file, policy);
+  sendFile(context, file, cacheControl);
 }
 
 /** Sends the page for addresses that do not exist; it is not kept, because a next release may have the address. */
 function respondNotFound(context: Context, page: SiteFile, policy: string): void {
   context.status = 404;
-  setFileHeaders(context, page, policy);
+  setPolicy(context, page, policy);
   context.vary("Accept");
-  setBody(context, page, acceptedEncoding(context));
+  sendUncached(context, page);
 }
 
-function acceptedEncoding(context: Context): Encoding {
-  return ENCODINGS.find((one) => context.acceptsEncodings(one) !== false) ?? "identity";
-}
-
-function setFileHeaders(context: Context, file: SiteFile, policy: string): void {
-  context.set("Content-Type", file.type);
-  context.set("X-Content-Type-Options", "nosniff");
-  context.vary("Accept-Encoding");
+function setPolicy(context: Context, file: SiteFile, policy: string): void {
   if (!file.type.startsWith("text/html")) return;
   context.set("Content-Security-Policy", policy);
   context.set("Referrer-Policy", "no-referrer");
-}
-
-function setBody(context: Context, file: SiteFile, encoding: Encoding): void {
-  if (encoding !== "identity") context.set("Content-Encoding", encoding);
-  const { buffer, byteOffset, byteLength } = file.bodies[encoding];
-  context.body = Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function refuseMethod(context: Context): void {
