@@ -31,7 +31,8 @@ export function firstRows(text: string, max: number): string[][] {
   return rows.filter((cells) => cells.some((one) => one.trim() !== ""));
 }
 
-function separatorOf(header: string): string {
+/** The separator that a header line has most of. */
+export function separatorOf(header: string): string {
   const counts = [",", ";", "\t"].map((one) => [one, header.split(one).length] as const);
   return counts.reduce((best, one) => (one[1] > best[1] ? one : best))[0];
 }

@@ -49,7 +49,7 @@ export function toInstant(local: string): string | undefined {
 
 const QUARTER_HOUR_MS = 900_000;
 
-/** The instant so many days ago, at a whole quarter of an hour: usage is counted in those. */
+/** The instant `days` days ago, rounded down to a quarter hour: usage is counted in quarter hours. */
 export function daysAgo(days: number, nowMs = Date.now()): string {
   const ms = nowMs - days * 86_400_000;
   return new Date(ms - (ms % QUARTER_HOUR_MS)).toISOString();

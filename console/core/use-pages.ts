@@ -40,7 +40,6 @@ export function usePages<T extends object>(
     problem: first.problem ?? problem,
     rows: [...(first.data?.data ?? []), ...pages.flatMap(({ data }) => data)],
     hasMore: typeof last?.next_cursor === "string",
-    // A live first page would move rows between it and the next ones.
     isLoadingMore,
     loadMore,
   };

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { campaigns } from "../api/console.ts";
 import type { Campaign, CampaignImport } from "../api/types.ts";
-import { firstRows, placeholders } from "../core/csv.ts";
+import { firstRows, placeholders, separatorOf } from "../core/csv.ts";
 import { useAction } from "../core/use-action.ts";
 import { ProblemBox } from "./basics.tsx";
 import { Field, SelectField } from "./form.tsx";
@@ -175,8 +175,7 @@ async function renamed(
     end += 1;
   }
   const line = new TextDecoder().decode(bytes.subarray(0, end));
-  const counts = [",", ";", "\t"].map((one) => [one, line.split(one).length] as const);
-  const separator = counts.reduce((best, one) => (one[1] > best[1] ? one : best))[0];
+  const separator = separatorOf(line);
   const quoted = names.map((name) => `"${name.replaceAll('"', '""')}"`);
   return new Blob([quoted.join(separator), file.slice(end)], { type: "text/csv" });
 }
