@@ -70,7 +70,7 @@ const CONTENTS = {
   WalletFundedEvent: {
     types: ["wallet.funded"],
     data: {
-      amount: { ...AMOUNT, description: "What came in." },
+      amount: { ...AMOUNT, description: "The amount that was added." },
       object: componentRef("Balance"),
       reference: {
         type: ["string", "null"],

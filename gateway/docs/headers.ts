@@ -34,7 +34,7 @@ export const HEADERS = {
     schema: { type: "integer", minimum: 1 },
   },
   Location: {
-    description: "Path of what was created.",
+    description: "Path of the created resource.",
     required: true,
     schema: { type: "string" },
   },

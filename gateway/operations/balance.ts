@@ -20,7 +20,7 @@ export function balanceOperation(wallets: Client<typeof WalletService>): Operati
       id: "getBalance",
       tag: "Balance",
       summary: "Read the wallet balance",
-      description: "What the wallet has, what is held, and what new sends may use.",
+      description: "The balance, the part that is held, and the part that new sends may use.",
       response: {
         status: 200,
         description: "The balance.",

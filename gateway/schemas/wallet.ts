@@ -48,7 +48,7 @@ const WALLET_ENTRY = object({
   object: constant("wallet_entry"),
   kind: openEnum(
     ENTRY_KIND_NAMES,
-    "A hold reserves money for messages, and a release gives back what was not charged.",
+    "A hold reserves money for messages, and a release returns the part that was not charged.",
   ),
   amount: {
     ...AMOUNT,

@@ -71,7 +71,7 @@ export const ENDPOINT_CHANGE = {
     url: URL_FIELD,
     status: {
       type: "string",
-      description: "Disabling stops sending at once; what was due is dropped.",
+      description: "Disabling stops sending at once; deliveries that are due are dropped.",
       enum: ["enabled", "disabled"],
     },
     event_types: WANTED_TYPES,

@@ -50,7 +50,7 @@ export const PROFILES_COMMAND: Command = {
 
 export const BALANCE_COMMAND: Command = {
   name: "balance",
-  about: "Show what sends may use, and what is held for messages in flight.",
+  about: "Show the amount that sends may use, and the amount held for messages in flight.",
   examples: ["balance", "balance --json"],
   load: async () => (await account()).balance,
 };

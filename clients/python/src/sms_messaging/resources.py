@@ -88,7 +88,7 @@ class Balance(_Resource):
     """The wallet."""
 
     def get(self, *, options: Options = _DEFAULT) -> t.GetBalanceData:
-        """What the wallet has, what is held, what new sends may use."""
+        """The balance, the part that is held, and the part that new sends may use."""
         return cast(t.GetBalanceData, self._data("getBalance", options))
 
 

@@ -169,7 +169,7 @@ class WebhookEndpointChange(TypedDict):
     # HTTPS on port 443 or 8443, with a host name that resolves only to public addresses, and no
     # user name or password.
     url: NotRequired[str]
-    # Disabling stops sending at once; what was due is dropped.
+    # Disabling stops sending at once; deliveries that are due are dropped.
     status: NotRequired[Literal["enabled", "disabled"]]
     # Event types that are wanted. `wallet.*` and `sender_id.*` are sent to live endpoints only.
     event_types: NotRequired[list[EventType]]
@@ -765,7 +765,7 @@ class AuditEntry(TypedDict):
 class WalletEntry(TypedDict):
     id: str
     object: Literal["wallet_entry"]
-    # A hold reserves money for messages, and a release gives back what was not charged. Known
+    # A hold reserves money for messages, and a release returns the part that was not charged. Known
     # values: `top_up`, `charge`, `adjustment`, `hold`, `release`; more may be added.
     kind: str
     # What it adds to the balance, or takes from it; of a hold and a release what it takes from, or
@@ -1251,7 +1251,7 @@ class SenderIdEvent(TypedDict):
 
 
 class WalletFundedEventData(TypedDict):
-    # What came in.
+    # The amount that was added.
     amount: str
     object: Balance
     # The payment's reference, if it has one.
@@ -1564,7 +1564,7 @@ class UpdateWebhookEndpointBody(TypedDict):
     # HTTPS on port 443 or 8443, with a host name that resolves only to public addresses, and no
     # user name or password.
     url: NotRequired[str]
-    # Disabling stops sending at once; what was due is dropped.
+    # Disabling stops sending at once; deliveries that are due are dropped.
     status: NotRequired[Literal["enabled", "disabled"]]
     # Event types that are wanted. `wallet.*` and `sender_id.*` are sent to live endpoints only.
     event_types: NotRequired[list[EventType]]

@@ -121,7 +121,7 @@ export interface paths {
         };
         /**
          * Read the wallet balance
-         * @description What the wallet has, what is held, and what new sends may use.
+         * @description The balance, the part that is held, and the part that new sends may use.
          *
          *     Needs the scope `balance:read`.
          */
@@ -3578,7 +3578,7 @@ export interface components {
             held_after: string;
             id: string;
             /**
-             * @description A hold reserves money for messages, and a release gives back what was not charged. Known values: `top_up`, `charge`, `adjustment`, `hold`, `release`; more may be added.
+             * @description A hold reserves money for messages, and a release returns the part that was not charged. Known values: `top_up`, `charge`, `adjustment`, `hold`, `release`; more may be added.
              * @example top_up
              */
             kind: string;
@@ -3636,7 +3636,7 @@ export interface components {
             type: "wallet.funded";
         };
         WalletFundedEventData: {
-            /** @description What came in. */
+            /** @description The amount that was added. */
             amount: string;
             object: components["schemas"]["Balance"];
             /** @description The payment's reference, if it has one. */
@@ -3801,7 +3801,7 @@ export interface components {
              */
             sources?: components["schemas"]["MessageSource"][];
             /**
-             * @description Disabling stops sending at once; what was due is dropped.
+             * @description Disabling stops sending at once; deliveries that are due are dropped.
              * @enum {string}
              */
             status?: "enabled" | "disabled";
@@ -4374,7 +4374,7 @@ export interface components {
         "Idempotent-Replayed": "true";
         /** @description The migration page, with `rel="deprecation"`. */
         Link: string;
-        /** @description Path of what was created. */
+        /** @description Path of the created resource. */
         Location: string;
         /** @description Requests per second that the account may sustain. */
         "RateLimit-Limit": number;
