@@ -97,7 +97,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     counts: () => counters.receipts,
   });
   const control = await startControl(host, options.controlPort, {
-    counters: () => counters.snapshot(),
+    counters: () => ({ ...counters.snapshot(), waiting: deliveries.waiting }),
     reset: () => counters.reset(),
     behaviour: () => behaviour.current,
     applyBehaviour: (change) => behaviour.apply(change),

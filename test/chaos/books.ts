@@ -98,6 +98,8 @@ export type Books = {
 /** Counts of unfinished work; the system is idle when all are zero. */
 export type Open = {
   readonly messages: number;
+  /** Receipts that the carriers have not delivered, or not sent yet: they may still change a message. */
+  readonly receipts: number;
   readonly reservations: number;
   readonly deliveries: number;
   /** Deliveries to endpoints that let every attempt time out. */
@@ -124,8 +126,15 @@ export type BookReader = {
   close(): Promise<void>;
 };
 
-/** Opens the databases and the event stream at their own addresses, bypassing every proxy. */
-export async function openBooks(mongodbUri: string, natsUrl: string): Promise<BookReader> {
+/**
+ * Opens the databases, the event stream and the control ports of the carriers at their own addresses, bypassing every
+ * proxy.
+ */
+export async function openBooks(
+  mongodbUri: string,
+  natsUrl: string,
+  carrierControls: readonly string[],
+): Promise<BookReader> {
   const client = await new MongoClient(mongodbUri, { useBigInt64: true }).connect();
   const nats = await connect({
     servers: natsUrl,
@@ -152,6 +161,14 @@ export async function openBooks(mongodbUri: string, natsUrl: string): Promise<Bo
     return left;
   }
 
+  async function countReceipts(): Promise<number> {
+    const waiting = carrierControls.map(async (control) => {
+      const response = await fetch(`${control}/counters`);
+      return ((await response.json()) as { readonly waiting: number }).waiting;
+    });
+    return (await Promise.all(waiting)).reduce((sum, count) => sum + count, 0);
+  }
+
   async function countUnhandled(): Promise<number> {
     const infos = CONSUMERS.map((name) => stream.consumers.info(EVENT_STREAM, name));
     return (await Promise.all(infos)).reduce(
@@ -168,6 +185,7 @@ export async function openBooks(mongodbUri: string, natsUrl: string): Promise<Bo
         webhook.collection("deliveries").countDocuments({ status: "pending", endpoint_id });
       // In the order in which an event moves, so that work in motion is counted at a later step.
       const messages = await messaging.collection("messages").countDocuments({ tenant_id, status });
+      const receipts = await countReceipts();
       const outbox = Object.entries(await countLeft())
         .filter(([name]) => name.endsWith(".outbox"))
         .reduce((sum, [, count]) => sum + count, 0);
@@ -176,7 +194,7 @@ export async function openBooks(mongodbUri: string, natsUrl: string): Promise<Bo
       const reservations = await wallet.collection("reservations").countDocuments(isOpen);
       const deliveries = await pendingAt({ $nin: [...hangingIds] });
       const hanging = await pendingAt({ $in: [...hangingIds] });
-      return { messages, reservations, deliveries, hanging, outbox, events };
+      return { messages, receipts, reservations, deliveries, hanging, outbox, events };
     },
     async read(healthyIds) {
       const isFailed = { status: "failed", endpoint_id: { $in: [...healthyIds] } };

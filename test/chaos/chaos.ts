@@ -55,7 +55,10 @@ async function run(): Promise<number> {
   );
   const stack = await startChaosStack(dir, receivers.port);
   const client = createClient(stack.file.gateway, join(dir, "requests.jsonl"));
-  const books = await openBooks(stack.file.mongodb_uri, stack.file.nats_url);
+  const books = await openBooks(stack.file.mongodb_uri, stack.file.nats_url, [
+    stack.file.smsc.control,
+    stack.secondControl,
+  ]);
   try {
     if (stack.disks.reason !== undefined) say(`no full disks: ${stack.disks.reason}`);
     say("the machine's clock is everybody's: clock steps are made inside the services' processes");

@@ -13,6 +13,8 @@ export type SimulatorCounts = {
   readonly refused: number;
   readonly duplicates: number;
   readonly receipts: Readonly<Record<"sent" | "acknowledged" | "resent" | "dropped", number>>;
+  /** Receipts and handsets' messages that are not acknowledged yet. */
+  readonly waiting: number;
 };
 
 /** The calls of a simulator's control port; each throws when the simulator refuses it. */

@@ -39,6 +39,8 @@ export interface CountersSnapshot {
   refused: number;
   duplicates: number;
   receipts: ReceiptCounts;
+  /** Deliveries to SMPP clients that are not acknowledged yet, those of a later time included. */
+  waiting: number;
 }
 
 /** Deliveries to the ESMEs: receipts and messages from handsets. */
@@ -122,7 +124,7 @@ export class Counters {
     this.#binds += by;
   }
 
-  snapshot(): CountersSnapshot {
+  snapshot(): Omit<CountersSnapshot, "waiting"> {
     return {
       submits: Object.fromEntries(this.#destinations),
       reported: Object.fromEntries(this.#reported),

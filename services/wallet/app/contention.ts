@@ -17,8 +17,8 @@ const GIVE_WAY_MS = 5;
 /** One replica's view of the wallets that other replicas write too. */
 export type Contention = ReturnType<typeof createContention>;
 
-/** Creates one replica's view, by a monotonic clock. */
-export function createContention(nowMs = () => performance.now()) {
+/** Creates one replica's view, by a monotonic clock and a wait in milliseconds. */
+export function createContention(nowMs = () => performance.now(), wait = pause) {
   /** The last conflict by wallet: of any transaction, and of one on this wallet alone. */
   const inAny = new Map<string, number>();
   const alone = new Map<string, number>();
@@ -45,13 +45,13 @@ export function createContention(nowMs = () => performance.now()) {
     /** Waits before a transaction, so that other replicas get their turn. */
     async giveWay([tenantId = "", ...others]: readonly string[]): Promise<void> {
       if (others.length > 0 || !isRecent(alone, tenantId)) return;
-      await pause(GIVE_WAY_MS * (0.5 + Math.random()));
+      await wait(GIVE_WAY_MS * (0.5 + Math.random()));
     },
     /** Waits after a transaction's n-th conflict, counted from 0, until its next attempt. */
     async waitAfterConflict(tenantIds: readonly string[], conflicts: number): Promise<void> {
       record(inAny, tenantIds);
       if (tenantIds.length === 1) record(alone, tenantIds);
-      await pause(Math.min(8, 1 + conflicts * 0.25) * (0.5 + Math.random()));
+      await wait(Math.min(8, 1 + conflicts * 0.25) * (0.5 + Math.random()));
     },
   };
 }

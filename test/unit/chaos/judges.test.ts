@@ -280,6 +280,7 @@ describe("the judges of a chaos run", () => {
     ],
     ["deliveries that do not end", () => open({ deliveries: 1 }), "not over"],
     ["an event that nobody handles", () => open({ events: 1 }), "not over"],
+    ["a receipt that its carrier could not deliver", () => open({ receipts: 1 }), "not over"],
     [
       "a change that reached nobody while its endpoint answered",
       () => judgeWebhooks([MESSAGE], [ENDPOINT], [], givenUp([UNREACHED, REFUSED], [ENDPOINT], 2)),
@@ -326,7 +327,15 @@ function wallet(balance: bigint): Books {
 const retry = (afterMs: number): Hook => ({ ...HOOK, attempt: 2, atMs: HOOK.atMs + afterMs });
 
 function open(change: Partial<Open>) {
-  const nothing = { messages: 0, reservations: 0, deliveries: 0, hanging: 0, outbox: 0, events: 0 };
+  const nothing = {
+    messages: 0,
+    receipts: 0,
+    reservations: 0,
+    deliveries: 0,
+    hanging: 0,
+    outbox: 0,
+    events: 0,
+  };
   const what = stillOpen(9, { ...nothing, ...change });
   return what === undefined ? [] : [{ what }];
 }
