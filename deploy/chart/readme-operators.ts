@@ -20,6 +20,30 @@ first carrier pod; \`--ops http://sms-carrier-1.sms-carrier-headless:9100\` read
 A pod or machine of your own needs the key \`token-operator\` of the Secret as \`RPC_TOKEN\`, the addresses that the
 toolbox has in its environment, and a peer in \`networkPolicy.operatorsFrom\`.
 
+## Letting another system call the services
+
+Name each internal system of yours in \`rpc.extraCallers\`, with the methods that it may call and the pods that it runs
+in. Services permit it these methods and no other, and their network policies let these pods connect:
+
+\`\`\`yaml
+rpc:
+  extraCallers:
+    billing:
+      methods: [sms.v1.MessagingService/SendMessages, sms.v1.WalletService/GetWallet]
+      from:
+        - namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: billing}}
+          podSelector: {matchLabels: {app: billing}}
+\`\`\`
+
+With \`rpc.existingSecret\` put its token, 16 characters at least, under the key \`token-billing\`. With \`rpc.token\`
+the chart makes one:
+
+\`\`\`sh
+kubectl -n sms get secret sms -o jsonpath='{.data.rpc-token-billing}' | base64 -d
+\`\`\`
+
+The guide "Calling the services by gRPC", which the gateway serves at \`/docs/grpc\`, says how to call.
+
 ## Rotating credentials
 
 Credentials as values restart the pods that read them, at \`helm upgrade\`. The chart cannot see a change

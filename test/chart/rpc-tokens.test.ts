@@ -96,6 +96,44 @@ chartSuite("tokens of calls between services", () => {
     expect(notes(MINIMAL)).to.not.contain("rpc.tokens");
   });
 
+  it("a system of the operator's own has a token, its methods alone, and a way through the network", () => {
+    const set = [
+      "rpc.extraCallers.billing.methods={sms.v1.WalletService/GetWallet,sms.v1.MessagingService/*}",
+      "rpc.extraCallers.billing.from[0].podSelector.matchLabels.app=billing",
+    ];
+    const objects = render(MINIMAL, { set });
+    const listOf = (component: string) =>
+      JSON.parse(settingsOf(objects, component).RPC_CALLERS ?? "{}").billing;
+    expect(listOf("wallet")).to.deep.equal(["sms.v1.WalletService/GetWallet"]);
+    expect(listOf("messaging")).to.deep.equal(["sms.v1.MessagingService/*"]);
+    expect(listOf("tenant")).to.equal(undefined);
+    expect(tokensOf(objects, "wallet")).to.include("RPC_TOKEN_OF_BILLING token-billing");
+    expect(tokensOf(objects, "tenant").join()).to.not.contain("billing");
+    const reached = ofKind(objects, "NetworkPolicy").filter((policy) =>
+      JSON.stringify(policy.spec?.ingress ?? []).includes('"app":"billing"'),
+    );
+    expect(reached.map(({ metadata }) => metadata.name)).to.have.members([
+      "sms-messaging",
+      "sms-wallet",
+    ]);
+    const [secret] = ofKind(render(INLINE, { set }), "Secret");
+    expect(secret?.stringData?.["rpc-token-billing"]).to.match(/^[0-9a-f]{64}$/);
+  });
+
+  it("a system of the operator's own cannot take a caller's name, or name what nobody serves", () => {
+    const refused = (...set: string[]) => refusal(MINIMAL, { set });
+    const methods = (name: string, list: string) => `rpc.extraCallers.${name}.methods={${list}}`;
+    const get = "sms.v1.WalletService/GetWallet";
+    expect(refused(methods("gateway", get))).to.contain("the chart has a caller of this name");
+    expect(refused(methods("billing", "sms.v1.BillingService/Get"))).to.contain(
+      "there is no service sms.v1.BillingService",
+    );
+    expect(refused(methods("billing", "GetWallet"))).to.contain("pattern");
+    expect(refused(methods("billing", get), "rpc.tokens=shared")).to.contain(
+      "rpc.extraCallers needs tokens of callers",
+    );
+  });
+
   it("a list of the operator's own replaces the chart's, and senders use the one token", () => {
     const objects = render(MINIMAL, { set: ["rpc.callers.existingSecret=sms-callers"] });
     expect(tokensOf(objects, "gateway")).to.deep.equal(["RPC_TOKEN token"]);

@@ -24,10 +24,32 @@ operator's own (`rpc.callers.existingSecret`) replaces the chart's, so senders t
 {{- ternary "operator" . (eq . "toolbox") -}}
 {{- end -}}
 
-{{/* Callers of this release, each with its methods by component: files/rpc-callers.yaml as YAML. */}}
+{{/* The component that serves each service of RPC: a YAML map. */}}
+{{- define "sms.rpcComponents" -}}
+{{- $components := dict -}}
+{{- range $_, $methods := .Files.Get "files/rpc-callers.yaml" | fromYaml -}}
+{{- range $component, $names := $methods -}}
+{{- range $names -}}{{- $_ := set $components (splitList "/" . | first) $component -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{ toYaml $components }}
+{{- end -}}
+
+{{/*
+Callers of this release, each with its methods by component: files/rpc-callers.yaml and `rpc.extraCallers`, as YAML.
+*/}}
 {{- define "sms.rpcCallers" -}}
-{{- $callers := $.Files.Get "files/rpc-callers.yaml" | fromYaml -}}
+{{- $callers := .Files.Get "files/rpc-callers.yaml" | fromYaml -}}
 {{- if not .Values.test.enabled -}}{{- $callers = omit $callers "test" -}}{{- end -}}
+{{- $components := include "sms.rpcComponents" . | fromYaml -}}
+{{- range $caller, $extra := .Values.rpc.extraCallers -}}
+{{- $byComponent := dict -}}
+{{- range $extra.methods -}}
+{{- $component := get $components (splitList "/" . | first) -}}
+{{- $_ := set $byComponent $component (append (get $byComponent $component | default list) .) -}}
+{{- end -}}
+{{- $_ := set $callers $caller $byComponent -}}
+{{- end -}}
 {{ toYaml $callers }}
 {{- end -}}
 
