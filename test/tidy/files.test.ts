@@ -131,6 +131,12 @@ describe("source files", () => {
     }),
   );
 
+  rule("the architecture fits on one page of 150 lines", () => {
+    const page = markdown.find(({ path }) => path === "docs/architecture.md")?.text ?? "";
+    const lines = page.split("\n").length - 1;
+    return lines > 0 && lines <= 150 ? [] : [`docs/architecture.md: ${lines} lines`];
+  });
+
   rule("diagrams have no semicolon, which Mermaid reads as the end of a line", () =>
     markdown.flatMap(({ path, text }) => {
       const diagrams = text.match(/^```mermaid$[\s\S]*?^```$/gm) ?? [];
