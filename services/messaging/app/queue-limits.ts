@@ -35,14 +35,19 @@ type KnownQueue = {
 /**
  * Between counts the length is the last count plus the messages that this process added; claims show at the next
  * count. The estimate is never too low for this process's share. It may be too high after the queue was drained, so
- * a refusal starts a new count.
+ * a refusal starts a new count. The time between counts is measured by the monotonic clock.
  */
-export function createQueueLimits(store: QueueStore, waitingMax: number, log: Logger): QueueLimits {
+export function createQueueLimits(
+  store: Pick<QueueStore, "countIn">,
+  waitingMax: number,
+  log: Logger,
+  monotonicMs: () => number = () => performance.now(),
+): QueueLimits {
   const queues = new Map<string, KnownQueue>();
 
   async function count(queue: KnownQueue): Promise<void> {
     queue.countAgainAtMs = Number.POSITIVE_INFINITY;
-    const beganMs = performance.now();
+    const beganMs = monotonicMs();
     const before = queue.waiting;
     try {
       const counted = await store.countIn(queue.connectorId, queue.priority, waitingMax);
@@ -50,7 +55,7 @@ export function createQueueLimits(store: QueueStore, waitingMax: number, log: Lo
       queue.waiting += counted - before;
       queue.isCounted = true;
     } finally {
-      const endMs = performance.now();
+      const endMs = monotonicMs();
       const restMs = Math.max(FULL_RECOUNT_MS, (endMs - beganMs) / FULL_RECOUNT_SHARE);
       queue.countAgainAtMs = endMs + restMs;
     }
@@ -60,7 +65,7 @@ export function createQueueLimits(store: QueueStore, waitingMax: number, log: Lo
     checkRoom(connectorId, priority) {
       const queue = queues.get(queueName(connectorId, priority));
       if (queue === undefined || queue.waiting < waitingMax) return;
-      if (performance.now() >= queue.countAgainAtMs) {
+      if (monotonicMs() >= queue.countAgainAtMs) {
         // The loop repeats a failed count.
         count(queue).catch(() => undefined);
       }

@@ -67,15 +67,23 @@ type Started = {
   readonly stored: PromiseWithResolvers<void>;
 };
 
+/** The monotonic clock, and a wait for work that ends after some milliseconds of that clock. */
+export type MonotonicTime = {
+  now(): number;
+  answerWithin<T>(work: Promise<T>, ms: number): Promise<T | undefined>;
+};
+
+const PROCESS_TIME: MonotonicTime = { now: () => performance.now(), answerWithin };
+
 /** Holds the attempts of one batch of events. */
-export function createAttemptsBeforeStore(): AttemptsBeforeStore {
+export function createAttemptsBeforeStore(time: MonotonicTime = PROCESS_TIME): AttemptsBeforeStore {
   const started = new Map<string, Started>();
   const stored = new Map<string, true>();
   /** When each endpoint last responded to any request, by the monotonic clock. */
   const responses = new Map<string, number>();
 
   function isWorthWaiting(begun: readonly Started[], sinceMs: number, wait: Wait): boolean {
-    const nowMs = performance.now();
+    const nowMs = time.now();
     const waitedMs = nowMs - sinceMs;
     const missing = begun.filter(
       ({ result, endpointId }) =>
@@ -101,9 +109,9 @@ export function createAttemptsBeforeStore(): AttemptsBeforeStore {
     async results(deliveryIds, wait) {
       const begun = deliveryIds.flatMap((id) => started.get(id) ?? []);
       const all = Promise.all(begun.map(({ responded }) => responded.promise));
-      const sinceMs = performance.now();
+      const sinceMs = time.now();
       while (isWorthWaiting(begun, sinceMs, wait)) {
-        await answerWithin(all, wait.quietMs / 4);
+        await time.answerWithin(all, wait.quietMs / 4);
       }
       for (const one of begun) one.isBeingStored = true;
       const results = begun.flatMap(({ result }) => result ?? []);
@@ -119,7 +127,7 @@ export function createAttemptsBeforeStore(): AttemptsBeforeStore {
     markStored,
     async offer(result) {
       const { id, endpointId, leaseId } = result.claimed;
-      setRecent(responses, endpointId, performance.now(), RESPONSES_MAX);
+      setRecent(responses, endpointId, time.now(), RESPONSES_MAX);
       const one = started.get(id);
       if (one === undefined || one.leaseId !== leaseId) return false;
       if (one.isBeingStored) {

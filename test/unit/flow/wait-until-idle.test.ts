@@ -3,9 +3,8 @@ import { waitUntilIdle } from "../../../services/shared/flow/wait-until-idle.ts"
 
 describe("waiting until idle", () => {
   it("returns at once when there is no work", async () => {
-    const startedMs = performance.now();
-    await waitUntilIdle(() => true, 10_000);
-    expect(performance.now() - startedMs).to.be.lessThan(1000);
+    // The limit is far beyond the timeout of a test.
+    await waitUntilIdle(() => true, 600_000);
   });
 
   it("returns when the last work has ended", async () => {
@@ -20,6 +19,6 @@ describe("waiting until idle", () => {
   it("returns at the limit when the work does not end", async () => {
     const startedMs = performance.now();
     await waitUntilIdle(() => false, 30);
-    expect(performance.now() - startedMs).to.be.within(25, 5000);
+    expect(performance.now() - startedMs).to.be.at.least(29);
   });
 });

@@ -166,12 +166,11 @@ describe("The text of malformed JSON", () => {
     });
   }
 
-  it("takes no long time for a body of 4 MiB", () => {
-    const startedMs = performance.now();
+  it("takes time linear in the length of the body", () => {
+    // Quadratic time would exceed the timeout of a test by far.
     for (const body of [`{"a": "${"x".repeat(4_000_000)}" b}`, `[${" ".repeat(4_000_000)}x`]) {
       expect(() => parseObject(Buffer.from(body))).to.throw("JSON");
     }
-    expect(performance.now() - startedMs).to.be.below(2000);
   });
 });
 

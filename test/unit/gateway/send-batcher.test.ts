@@ -2,6 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { expect } from "chai";
 import { createSendBatcher, sendList } from "../../../gateway/operations/sends/send-batcher.ts";
 import type { AppError } from "../../../services/shared/core/errors.ts";
+import { eventually } from "../../support/poll.ts";
 
 type Client = Parameters<typeof createSendBatcher>[0];
 type Request = { tenantId: string; body: string };
@@ -16,6 +17,9 @@ type Call = {
 };
 
 const accepted = ({ body }: Request) => ({ result: { case: "response", value: { sendId: body } } });
+/** How long a send may wait in the test of late sends; longer than a busy machine pauses a process. */
+const WAIT_MAX_MS = 1000;
+
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A messaging client that holds every call until the test ends it. */
@@ -66,11 +70,12 @@ describe("single sends", () => {
 
   it("that waited too long are refused and not sent", async () => {
     const { client, calls } = heldMessaging();
-    const sendOne = createSendBatcher(client, 20);
+    const sendOne = createSendBatcher(client, WAIT_MAX_MS);
     const all = Array.from({ length: 385 }, (_, at) => send(sendOne, `${at}`));
     const late = (all.at(-1) as Promise<unknown>).catch((error: AppError) => error.code);
     await started(calls, 6);
-    await new Promise((resolve) => setTimeout(resolve, 40));
+    const overMs = performance.now() + WAIT_MAX_MS;
+    await eventually(() => performance.now() > overMs);
     for (const call of calls) {
       call.answer();
       call.end();

@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import type { QueueStore } from "../../../services/messaging/app/ports.ts";
 import { createQueueLimits } from "../../../services/messaging/app/queue-limits.ts";
 import type { PriorityClass } from "../../../services/messaging/domain/message.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
@@ -7,16 +6,19 @@ import { eventually } from "../../support/poll.ts";
 
 const LIMIT = 3;
 
-/** Limits over a queue of which the database tells `stored` messages. */
-function limitsOver(queue: { stored: number; counts: number; isAway?: boolean }) {
+/** A queue that stores `stored` messages, counted `counts` times; its clock stands unless a test moves it. */
+type Queue = { stored: number; counts: number; isAway?: boolean; nowMs?: number };
+
+/** Limits over a queue. */
+function limitsOver(queue: Queue) {
   const store = {
     async countIn(_connectorId: string, _lane: PriorityClass, max: number) {
       queue.counts += 1;
       if (queue.isAway === true) throw new Error("the database is away");
       return Math.min(queue.stored, max);
     },
-  } as unknown as QueueStore;
-  return createQueueLimits(store, LIMIT, createLogger("test", "silent"));
+  };
+  return createQueueLimits(store, LIMIT, createLogger("test", "silent"), () => queue.nowMs ?? 0);
 }
 
 describe("a queue's limit", () => {
@@ -46,15 +48,21 @@ describe("a queue's limit", () => {
   });
 
   it("is counted once for many refusals: counting walks the queue", async () => {
-    const queue = { stored: LIMIT, counts: 0 };
+    const queue = { stored: LIMIT, counts: 0, nowMs: 0 };
     const limits = limitsOver(queue);
     for (let at = 0; at < LIMIT; at += 1) limits.add("alpha", "single");
-    for (let at = 0; at < 1000; at += 1)
-      expect(() => limits.checkRoom("alpha", "single")).to.throw();
-    await new Promise((resolve) => setImmediate(resolve));
-    for (let at = 0; at < 1000; at += 1)
-      expect(() => limits.checkRoom("alpha", "single")).to.throw();
+    const refuseMany = async () => {
+      for (let at = 0; at < 1000; at += 1)
+        expect(() => limits.checkRoom("alpha", "single")).to.throw();
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    await refuseMany();
+    queue.nowMs = 249;
+    await refuseMany();
     expect(queue.counts).to.equal(1);
+    queue.nowMs = 250;
+    await refuseMany();
+    expect(queue.counts).to.equal(2);
   });
 
   it("includes messages that arrive during a count", async () => {

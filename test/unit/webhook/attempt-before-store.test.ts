@@ -1,11 +1,29 @@
 import { expect } from "chai";
-import { createAttemptsBeforeStore } from "../../../services/webhook/app/attempt-before-store.ts";
+import {
+  createAttemptsBeforeStore,
+  type MonotonicTime,
+} from "../../../services/webhook/app/attempt-before-store.ts";
 import type { AttemptResult } from "../../../services/webhook/app/ports.ts";
 import type { Claimed } from "../../../services/webhook/domain/delivery.ts";
 
 const LEASE = "lease-1";
 
-const LONG = { quietMs: 5000, limitMs: 5000 };
+/** Beyond the timeout of a test: a wait that lasted so long would fail it. */
+const LONG = { quietMs: 600_000, limitMs: 600_000 };
+
+/** A clock that only waits advance; `respond` runs every `everyMs` of it. */
+function manualTime(everyMs: number, respond: () => void): MonotonicTime {
+  let nowMs = 0;
+  return {
+    now: () => nowMs,
+    async answerWithin(_work, ms) {
+      for (const endMs = nowMs + ms; nowMs < endMs; nowMs += 1) {
+        if (nowMs % everyMs === 0) respond();
+      }
+      return undefined;
+    },
+  };
+}
 
 const delivery = (id: string, endpointId = "e") => ({ id, endpointId });
 
@@ -18,12 +36,10 @@ describe("attempts before their delivery is stored", () => {
   it("returns as soon as all results have arrived", async () => {
     const attempts = createAttemptsBeforeStore();
     for (const id of ["a", "b"]) attempts.begin(delivery(id), LEASE);
-    const startedMs = performance.now();
     const results = attempts.results(["a", "b"], LONG);
     expect(await attempts.offer(resultOf("a"))).to.equal(true);
     expect(await attempts.offer(resultOf("b"))).to.equal(true);
     expect([...(await results).keys()]).to.deep.equal(["a", "b"]);
-    expect(performance.now() - startedMs).to.be.below(2500);
   });
 
   it("returns results that arrived before the call", async () => {
@@ -36,38 +52,32 @@ describe("attempts before their delivery is stored", () => {
   const MANY = Array.from({ length: 40 }, (_, at) => `d${at}`);
 
   it("waits for many results while their endpoint responds, but not for the last few", async () => {
-    const attempts = createAttemptsBeforeStore();
-    for (const id of MANY) attempts.begin(delivery(id, "busy"), LEASE);
     const [hanging, ...others] = MANY;
-    const responding = setInterval(() => {
-      const id = others.shift();
-      if (id !== undefined) void attempts.offer(resultOf(id, LEASE, "busy"));
-      else void attempts.offer(resultOf("another", LEASE, "busy"));
-    }, 20);
-    const startedMs = performance.now();
+    const time = manualTime(20, () => {
+      void attempts.offer(resultOf(others.shift() ?? "another", LEASE, "busy"));
+    });
+    const attempts = createAttemptsBeforeStore(time);
+    for (const id of MANY) attempts.begin(delivery(id, "busy"), LEASE);
     const results = await attempts.results(MANY, { quietMs: 300, limitMs: 60_000 });
-    clearInterval(responding);
-    expect(performance.now() - startedMs, "longer than quiet alone").to.be.above(400);
+    expect(time.now(), "longer than quiet alone").to.be.above(400);
     expect(results.size).to.be.within(MANY.length - 8, MANY.length - 1);
     expect(results.has(hanging as string)).to.equal(false);
   });
 
   it("does not wait for an endpoint that hangs while other endpoints respond", async () => {
-    const attempts = createAttemptsBeforeStore();
+    const time = manualTime(5, () => void attempts.offer(resultOf("another", LEASE, "busy")));
+    const attempts = createAttemptsBeforeStore(time);
     for (const id of MANY) attempts.begin(delivery(id, "hangs"), LEASE);
-    const responding = setInterval(() => attempts.offer(resultOf("another", LEASE, "busy")), 5);
-    const startedMs = performance.now();
     expect((await attempts.results(MANY, { quietMs: 50, limitMs: 60_000 })).size).to.equal(0);
-    clearInterval(responding);
-    expect(performance.now() - startedMs).to.be.below(5000);
+    expect(time.now()).to.be.within(50, 65);
   });
 
   it("does not wait for a busy endpoint beyond the limit", async () => {
-    const attempts = createAttemptsBeforeStore();
+    const time = manualTime(5, () => void attempts.offer(resultOf("another")));
+    const attempts = createAttemptsBeforeStore(time);
     for (const id of MANY) attempts.begin(delivery(id), LEASE);
-    const responding = setInterval(() => attempts.offer(resultOf("another")), 5);
     expect((await attempts.results(MANY, { quietMs: 100, limitMs: 200 })).size).to.equal(0);
-    clearInterval(responding);
+    expect(time.now()).to.be.within(200, 225);
   });
 
   it("rejects a late result only after its delivery is stored", async () => {
