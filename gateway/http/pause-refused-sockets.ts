@@ -25,7 +25,10 @@ export type SocketPauser = {
 };
 
 /** Creates the pauser; `remainingCapacity` is how many more requests the load limiter admits now. */
-export function createSocketPauser(remainingCapacity: () => number): SocketPauser {
+export function createSocketPauser(
+  remainingCapacity: () => number,
+  pauseMs = PAUSE_MS,
+): SocketPauser {
   /** The latest time to resume each socket, the earliest first. */
   const paused = new Map<Socket, number>();
   let timer: NodeJS.Timeout | undefined;
@@ -52,7 +55,7 @@ export function createSocketPauser(remainingCapacity: () => number): SocketPause
   return {
     pause(socket) {
       if (socket.destroyed || paused.has(socket)) return;
-      paused.set(socket, performance.now() + PAUSE_MS);
+      paused.set(socket, performance.now() + pauseMs);
       pauseRequests(socket);
       timer ??= setInterval(resumeDue, CHECK_INTERVAL_MS);
     },

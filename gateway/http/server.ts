@@ -68,6 +68,8 @@ export async function listen(
     /** How many more requests the load limiter admits. */
     readonly remainingCapacity: () => number;
     readonly leaveMs?: number;
+    /** How long a refused connection is not read while there is no capacity; 500 ms unless set. */
+    readonly refusedPauseMs?: number;
     /** Whether load balancers have been, or are about to be, told to use other processes. */
     readonly isLeaving?: () => boolean;
     /** Called when a connection could not be accepted. */
@@ -86,7 +88,7 @@ export async function listen(
   });
   server.timeout = IDLE_MAX_MS;
   const { responses = createResponseBudget() } = options;
-  const pauser = createSocketPauser(options.remainingCapacity);
+  const pauser = createSocketPauser(options.remainingCapacity, options.refusedPauseMs);
   let isClosing = false;
   const isLeaving = () => isClosing || options.isLeaving?.() === true;
   server.on("request", toListener({ ...options, isLeaving, responses, pauser }));

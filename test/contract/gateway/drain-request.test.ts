@@ -50,7 +50,7 @@ describe("REST: draining", () => {
         if (closesConnection) return agent.destroy();
       }
     });
-    while (answered < 100) await new Promise((resolve) => setImmediate(resolve));
+    await eventually(() => answered >= 100);
     await Promise.all([app.drain(), ...callers]);
   });
 
@@ -129,9 +129,15 @@ describe("REST: draining", () => {
       request(url, resolve).on("error", reject).end();
     });
     const closed = http.close();
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    const refused = await fetch(url).catch((error: Error) => error.cause);
-    expect(refused).to.include({ code: "ECONNREFUSED" });
+    let isClosed = false;
+    void closed.then(() => {
+      isClosed = true;
+    });
+    await eventually(async () => {
+      const refused = await fetch(url).catch((error: Error) => error.cause);
+      return (refused as { code?: string }).code === "ECONNREFUSED";
+    });
+    expect(isClosed, "before the response was read").to.equal(false);
     answer.resume();
     await closed;
   });

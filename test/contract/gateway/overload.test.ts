@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { Agent, get, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { expect } from "chai";
+import { eventually } from "../../support/poll.ts";
 import { API_KEY, exchange, openRestApp, type RestApp } from "../../support/rest-app.ts";
 
 const SEND = "/v1/sms/messages";
@@ -75,7 +76,7 @@ describe("REST: overload", () => {
       expect([answer.statusCode, call.reusedSocket]).to.deep.equal([503, at > 0]);
       await once(answer.resume(), "end");
       // The socket returns to its agent a moment later.
-      await new Promise((resolve) => setImmediate(resolve));
+      await eventually(() => Object.keys(agent.freeSockets).length === 1);
     }
     agent.destroy();
     expect(refused).to.deep.equal(Array(3).fill("GET /v1/balance"));
