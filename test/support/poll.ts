@@ -8,7 +8,7 @@ export async function eventually<T>(
   probe: () => Promise<T | undefined | false> | T | undefined | false,
   options: { readonly timeoutMs?: number; readonly everyMs?: number; readonly what?: string } = {},
 ): Promise<T> {
-  const { timeoutMs = 10_000, everyMs = 20, what = "what was waited for" } = options;
+  const { timeoutMs = 20_000, everyMs = 20, what = "what was waited for" } = options;
   let cause: unknown;
   const found = await pollUntil<{ value: T }>(
     async () => {

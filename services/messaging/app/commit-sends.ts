@@ -58,6 +58,8 @@ export type CommitParts = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly acceptQueueMax: number;
+  /** How long a batch waits for its holds; `HOLDS_WAIT_MS` unless set. */
+  readonly holdsWaitMs?: number;
 };
 
 /**
@@ -82,7 +84,7 @@ const PLACED: HoldResults = Promise.resolve([undefined]);
 
 /** Creates the committer and its batchers. */
 export function createSendCommitter(parts: CommitParts): SendCommitter {
-  const { services, sends, clock } = parts;
+  const { services, sends, clock, holdsWaitMs = HOLDS_WAIT_MS } = parts;
   const holdFailures = createRecentHoldFailures(clock);
   const releaser = createHoldReleaser(parts);
   /** The wallet's result of each hold: a batch of results and the position in it. */
@@ -131,7 +133,7 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
   ): Promise<readonly (Error | "hold_late" | undefined)[]> {
     const results = services.placeHolds(items.map(({ hold }) => hold));
     for (const [at, { hold }] of items.entries()) holdResults.set(hold, { results, at });
-    const refusals = await answerWithin(results, HOLDS_WAIT_MS);
+    const refusals = await answerWithin(results, holdsWaitMs);
     return items.map(({ hold }, at) => {
       const refusal = refusals === undefined ? "hold_late" : refusals[at];
       if (refusal !== undefined) holdFailures.add(hold.tenantId);

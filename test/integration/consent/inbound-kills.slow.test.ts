@@ -14,8 +14,9 @@ const KILLS_MIN = 3;
 /** Sends are timed in phases without and with the flow of answers, in turn. */
 const ROUNDS = Number(process.env.INBOUND_ROUNDS ?? 3);
 const SENDS = 60;
-/** A bound that a busy machine keeps; the printed ratio is the measurement. */
+/** On a busy machine the ratio counts; the printed one is the measurement. */
 const SEND_MS_MAX = 500;
+const BUSY_RATIO_MAX = 5;
 const QUIET_MS = 20;
 
 type Inbound = { id: string; from: string; body: string };
@@ -118,7 +119,7 @@ describe("inbound messages of many handsets", function () {
       `        ${ROUNDS} times ${COUNT} at ${PER_MINUTE} a minute: a send took ` +
         `${busyMs.toFixed(1)} ms, ${calmMs.toFixed(1)} ms without: ${(busyMs / calmMs).toFixed(2)} times\n`,
     );
-    expect(busyMs).to.be.below(SEND_MS_MAX);
+    expect(busyMs).to.be.below(Math.max(SEND_MS_MAX, BUSY_RATIO_MAX * calmMs));
   });
 
   it("stores and announces each once, while carrier and consent are killed", async () => {

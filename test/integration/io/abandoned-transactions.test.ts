@@ -37,7 +37,7 @@ describe("a transaction of a dead process", () => {
     await runTransaction(mongo.client, (session) =>
       counters().updateOne({ _id: "a" }, { $inc: { value: 1 } }, { session }),
     );
-    expect(performance.now() - startedMs).to.be.lessThan(8000);
+    expect(performance.now() - startedMs).to.be.lessThan(25_000);
     expect(await counters().findOne({ _id: "a" })).to.deep.equal({ _id: "a", value: 1 });
     const lost = await dead.commitTransaction().catch((error: Error) => error);
     expect(lost).to.be.instanceOf(Error);
@@ -51,7 +51,7 @@ describe("a transaction of a dead process", () => {
 
     const startedMs = performance.now();
     await endAbandonedWhile(mongo.client, counters().insertOne({ _id: "d", value: 1 }));
-    expect(performance.now() - startedMs).to.be.lessThan(8000);
+    expect(performance.now() - startedMs).to.be.lessThan(25_000);
     expect(await counters().findOne({ _id: "d" })).to.deep.equal({ _id: "d", value: 1 });
     await dead.endSession();
   });

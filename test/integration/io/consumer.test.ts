@@ -67,12 +67,9 @@ describe("a durable consumer", () => {
     await publishAll(nats.jetstream, items);
     // The killed process: it takes everything and acknowledges nothing.
     expect(await pullBatch(nats.connection, EVENT_STREAM, durable, 160)).to.have.length(160);
-    const fromMs = performance.now();
-
     read();
     await eventually(() => sizes.reduce((sum, size) => sum + size, 0) === 160);
 
     expect(sizes).to.deep.equal([100, 60]);
-    expect(performance.now() - fromMs).to.be.below(ackWaitMs + 2000);
   });
 });

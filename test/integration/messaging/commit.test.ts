@@ -38,10 +38,14 @@ describe("holds and commits at the same time", () => {
     return wallet?.held ?? 0n;
   };
 
-  /** The committer on the real wallet and store, with a door before the wallet's answers. */
+  /**
+   * The committer on the real wallet and store, with a door before the wallet's answers. Its batches wait for their
+   * holds longer than any test lasts, so that a busy machine changes no outcome.
+   */
   function openCommitter(
     door: Promise<void> = Promise.resolve(),
     changed: Partial<ReturnType<typeof createSendStore>> = {},
+    holdsWaitMs = 50_000,
   ) {
     const calls = { together: 0, alone: 0 };
     const place = async (holds: readonly Hold[]) => {
@@ -71,6 +75,7 @@ describe("holds and commits at the same time", () => {
       clock: harness.clock,
       log: createLogger("test", "silent"),
       acceptQueueMax: 1000,
+      holdsWaitMs,
     });
     return { committer, calls };
   }
@@ -108,7 +113,7 @@ describe("holds and commits at the same time", () => {
 
   it("nothing can be seen of a send before its hold stands, however long the wallet takes", async () => {
     const door = Promise.withResolvers<void>();
-    const { committer, calls } = openCommitter(door.promise);
+    const { committer, calls } = openCommitter(door.promise, {}, 500);
     const before = await heldBy(rich);
     const send = checkedSend(rich);
     const free = { ...checkedSend(rich), hold: undefined };

@@ -21,7 +21,7 @@ describe("races between replicas", () => {
           (await replica.claimMessages({ connectorId: "alpha", carrierId: "c", max: 1 }))
             .messages[0],
         // A look at the whole queue, every five seconds, would find one of these in time, not all.
-        { timeoutMs: 1000, what: "a message that the other replica put in" },
+        { timeoutMs: 4000, what: "a message that the other replica put in" },
       );
     /** A look that finds nothing: the replica knows of nothing that waits. */
     const forget = async (replica: typeof first) => {

@@ -147,10 +147,10 @@ describe("the network rules of webhooks", () => {
   it("a name server that drops IPv6 queries delays no name with an IPv4 address", async () => {
     const deaf = await startDnsServer(() => ["203.0.113.7"], true);
     closing.push(deaf.close);
-    const resolve = createResolver({ servers: [deaf.address], timeoutMs: 2000 });
+    const resolve = createResolver({ servers: [deaf.address], timeoutMs: 20_000 });
     const startedMs = performance.now();
     expect(await resolve("old.example")).to.deep.equal(["203.0.113.7"]);
-    expect(performance.now() - startedMs).to.be.within(400, 1500);
+    expect(performance.now() - startedMs).to.be.within(400, 10_000);
   });
 
   it("a name is refused at the next attempt when its address becomes private", async () => {
@@ -189,9 +189,10 @@ describe("the network rules of webhooks", () => {
         () => "failed",
       ),
     );
+    // One after another they would take 15 s.
     const startedMs = performance.now();
     expect(new Set(await Promise.all(waits))).to.deep.equal(new Set(["failed"]));
-    expect(performance.now() - startedMs).to.be.within(250, 3000);
+    expect(performance.now() - startedMs).to.be.within(250, 10_000);
     silent.close();
   });
 });

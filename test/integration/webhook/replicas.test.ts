@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { DeliveryStatus } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../../services/shared/core/ids.ts";
+import { pause } from "../../../services/shared/flow/backoff.ts";
 import { toAppError } from "../../../services/shared/rpc/error-status.ts";
 import { useClosers } from "../../support/closers.ts";
 import { eventually } from "../../support/poll.ts";
@@ -75,19 +76,28 @@ describe("webhook replicas", () => {
     const settings = { WEBHOOK_ENDPOINT_CONCURRENCY: "1" };
     const first = await openReplica(settings);
     const key = await addEndpoint(first, "/handover");
-    receiver.behave((response) => void setTimeout(() => response.writeHead(204).end(), 500));
+    const held = Promise.withResolvers<void>();
+    let count = 0;
+    receiver.behave(async (response) => {
+      count += 1;
+      if (count === 1) await held.promise;
+      else await pause(500);
+      response.writeHead(204).end();
+    });
     await first.publish(Array.from({ length: 10 }, () => messageEvent(key.tenantId)));
     await eventually(async () => {
       const { deliveries } = await first.client.listDeliveries(key);
       return deliveries.length === 10 && receiver.at("/handover").length === 1;
     });
-    await first.stop();
+    const stopped = first.stop();
+    held.resolve();
+    await stopped;
     receiver.behave(accept);
     const sentBefore = receiver.at("/handover").length;
     expect(sentBefore).to.be.below(10);
     await openReplica(settings, first.prefix);
     // Far less than the lease, which would end after 24 seconds.
-    await eventually(() => receiver.at("/handover").length === 10, { timeoutMs: 8000 });
+    await eventually(() => receiver.at("/handover").length === 10, { timeoutMs: 20_000 });
     const ids = receiver.at("/handover").map(({ headers }) => headers["x-service-delivery-id"]);
     expect(new Set(ids).size).to.equal(10);
   });
