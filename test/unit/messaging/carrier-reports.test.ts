@@ -1,12 +1,12 @@
 /** A carrier's claims, where one message cannot be changed. */
 import { expect } from "chai";
 import { createCarrierReports } from "../../../services/messaging/app/carrier-reports.ts";
-import type { QueueStore } from "../../../services/messaging/app/ports.ts";
 import type { Changes } from "../../../services/messaging/app/update-messages.ts";
 import type { Message } from "../../../services/messaging/domain/message.ts";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
+import { createMemoryQueueStore } from "../../support/memory-queue-store.ts";
 import { ALL_AVAILABLE, messageIn, START_MS, TIMEOUTS } from "../../support/messages.ts";
 
 const CARRIER = "carrier-1";
@@ -18,6 +18,8 @@ describe("claims of a dead carrier", () => {
   function setUp(fault: Error) {
     const held = messages.map((state) => messageIn(state));
     const [, bad] = held;
+    const queue = createMemoryQueueStore();
+    void queue.put(held);
     const carriers = createCarrierReports({
       changes: {
         change: async (id: string, decide: (message: Message, nowMs: number) => unknown) => {
@@ -25,10 +27,7 @@ describe("claims of a dead carrier", () => {
           return decide(held.find((message) => message.id === id) as Message, START_MS);
         },
       } as unknown as Changes,
-      queue: {
-        sendingNames: async () => ["a queue"],
-        findSending: async () => held,
-      } as unknown as QueueStore,
+      queue,
       clock: createManualClock(START_MS),
       log: createLogger("test", "silent"),
       timeouts: TIMEOUTS,
@@ -64,22 +63,26 @@ describe("the sweep over carriers", () => {
   /** The carriers whose claims the sweep reads: of a live one, a silent one and an unknown one. */
   async function lookedThrough(heardMs?: number): Promise<string[]> {
     const clock = createManualClock(START_MS);
-    const heardAt = { speaks: clock.now(), mute: clock.now() - 2 * LEASE_MS };
     const looked: string[] = [];
+    const queue = createMemoryQueueStore();
+    await queue.put(
+      ["speaks", "forgotten"].map((carrierId) =>
+        messageIn("sending", { claim: { id: `claim of ${carrierId}`, carrierId, atMs: START_MS } }),
+      ),
+    );
+    await queue.beat("speaks", clock.now());
+    await queue.beat("mute", clock.now() - 2 * LEASE_MS);
     const carriers = createCarrierReports({
       ...{ clock, log: createLogger("test", "silent"), timeouts: TIMEOUTS, leaseMs: LEASE_MS },
       availabilityOf: ALL_AVAILABLE,
       changes: {} as Changes,
       queue: {
-        queueNames: async () => ["smsc|1", "smsc|sending|speaks", "smsc|sending|forgotten"],
-        carriersHeardBefore: async (beforeMs: number) =>
-          Object.entries(heardAt).flatMap(([id, atMs]) => (atMs < beforeMs ? [id] : [])),
-        sendingNames: async (carrierId: string) => {
+        ...queue,
+        async sendingNames(carrierId) {
           looked.push(carrierId);
           return [];
         },
-        forgetCarrier: async () => undefined,
-      } as unknown as QueueStore,
+      },
     });
     await carriers.sweep(heardMs);
     return [...new Set(looked)].sort();
