@@ -3,6 +3,17 @@ import { createWeightedSemaphore } from "../../../services/shared/flow/weighted-
 
 describe("a weighted semaphore", () => {
   const tick = () => new Promise((resolve) => setImmediate(resolve));
+  let acquiring: Promise<void>[] = [];
+  let releaseAll = (): void => undefined;
+
+  // A waiter's timer would keep the process for a minute.
+  afterEach(async () => {
+    let isDone = false;
+    void Promise.all(acquiring).then(() => {
+      isDone = true;
+    });
+    for (await tick(); !isDone; await tick()) releaseAll();
+  });
 
   /** Acquires by name and records who holds. */
   function open(limits: Partial<Parameters<typeof createWeightedSemaphore>[0]> = {}) {
@@ -16,11 +27,20 @@ describe("a weighted semaphore", () => {
     const holders: string[] = [];
     const refused: string[] = [];
     const releases = new Map<string, () => void>();
-    const acquire = async (key: string, name: string, weight: number) => {
+    const take = async (key: string, name: string, weight: number) => {
       const release = await semaphore.acquire(key, weight);
       if (release === undefined) return void refused.push(name);
       holders.push(name);
       releases.set(name, release);
+    };
+    acquiring = [];
+    const acquire = (key: string, name: string, weight: number) => {
+      const taken = take(key, name, weight);
+      acquiring.push(taken);
+      return taken;
+    };
+    releaseAll = () => {
+      for (const release of releases.values()) release();
     };
     const release = async (name: string) => {
       releases.get(name)?.();
