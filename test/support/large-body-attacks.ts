@@ -10,14 +10,21 @@ import { Worker } from "node:worker_threads";
 /** The largest body of the contract. */
 const BYTES_MAX = 4_194_304;
 
-/** One request, as bytes; `end` is sent after the body was written, or never when it is undefined. */
-export type Attack = { readonly name: string; readonly request: (apiKey: string) => Buffer };
+/** One request, as bytes. */
+export type Attack = {
+  readonly name: string;
+  /** Without a key it is the same as another attack: no body is parsed then. */
+  readonly needsKey: boolean;
+  readonly request: (apiKey: string) => Buffer;
+};
 
 /** What others had to bear. */
 export type AttackResult = {
   readonly statuses: Readonly<Record<string, number>>;
   readonly balanceP99Ms: number;
   readonly balanceMaxMs: number;
+  /** The other tenant's requests that were refused because the gateway was busy. */
+  readonly balanceRefusedShare: number;
   readonly livezMaxMs: number;
   readonly residentMaxMib: number;
 };
@@ -93,15 +100,23 @@ const ARRAYS = BODIES["4 MiB of empty arrays"] ?? "";
 
 /** All attacks. */
 export const ATTACKS: readonly Attack[] = [
-  ...Object.entries(BODIES).map(([name, body]) => ({ name, request: announced(body) })),
-  { name: "4 MiB of empty arrays, chunked", request: chunked(ARRAYS, 65_536) },
-  { name: "1 MiB in chunks of one byte", request: chunked(ARRAYS.slice(0, 1_048_576), 1) },
+  ...Object.entries(BODIES).map(([name, body]) => ({
+    ...{ name, needsKey: body !== ARRAYS, request: announced(body) },
+  })),
+  { name: "4 MiB of empty arrays, chunked", needsKey: false, request: chunked(ARRAYS, 65_536) },
+  {
+    name: "1 MiB in chunks of one byte",
+    needsKey: false,
+    request: chunked(ARRAYS.slice(0, 1_048_576), 1),
+  },
   {
     name: "a body that never comes",
+    needsKey: false,
     request: (apiKey) => Buffer.from(head(apiKey, `Content-Length: ${BYTES_MAX}`)),
   },
   {
     name: "a body that stops at 1 MiB",
+    needsKey: false,
     request: (apiKey) =>
       Buffer.from(head(apiKey, `Content-Length: ${BYTES_MAX}`) + ARRAYS.slice(0, 1_048_576)),
   },
@@ -140,8 +155,8 @@ export async function runAttack(options: {
     );
   }
   await sleep(Math.max(0, startMs + seconds * 1000 - performance.now()));
-  const measured = new Promise<Pick<AttackResult, "balanceP99Ms" | "balanceMaxMs" | "livezMaxMs">>(
-    (resolve) => prober.once("message", resolve),
+  const measured = new Promise<Omit<AttackResult, "statuses" | "residentMaxMib">>((resolve) =>
+    prober.once("message", resolve),
   );
   prober.postMessage("stop");
   const latencies = await measured;

@@ -5,15 +5,20 @@ import { parentPort, workerData } from "node:worker_threads";
 const INTERVAL_MS = 20;
 
 const { gateway, livez, victimKey } = workerData as Record<string, string>;
+/** A busy gateway may refuse a request for a moment. */
+const BUSY_STATUS = 503;
+
 const balance: number[] = [];
 const live: number[] = [];
+let refused = 0;
 let isStopped = false;
 
 async function probe(url: string, latencies: number[], headers: Record<string, string>) {
   const startMs = performance.now();
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(20_000) });
   const text = await response.text();
-  if (response.status !== 200) throw new Error(`${url} answers ${response.status}: ${text}`);
+  if (response.status === BUSY_STATUS) refused += 1;
+  else if (response.status !== 200) throw new Error(`${url} answers ${response.status}: ${text}`);
   latencies.push(performance.now() - startMs);
 }
 
@@ -38,6 +43,7 @@ await Promise.all([
 balance.sort((a, b) => a - b);
 parentPort?.postMessage({
   balanceP99Ms: balance[Math.floor(balance.length * 0.99)],
+  balanceRefusedShare: refused / balance.length,
   balanceMaxMs: Math.max(...balance),
   livezMaxMs: Math.max(...live),
 });

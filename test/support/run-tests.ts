@@ -10,18 +10,28 @@ import { printResult, printSummary, type RunResult, type TestRun } from "./test-
  * IO and keep no global state. Every other file has its own process. Every worker has its own
  * servers, because a durable consumer has one name: two files on one stream would take each other's
  * events. Each file of e2e starts a stack of its own, so at most one per core runs at a time.
+ *
+ * Slow files put load on the machine or measure rates, so one per core runs at a time. A few of them wait nearly all
+ * the time; these have a worker of their own.
  */
 const RUN_LIMIT_MS = 300_000;
 /** A busy machine may miss a deadline; more failures than this are not worth a retry. */
 const RETRIES_MAX = 5;
 const SLOW_FILES = "**/*.slow.test.ts";
+/** Slow files that wait for timeouts, leases and paced submits, the longest first. */
+const WAITING_FILES = [
+  "test/integration/carrier/messages.slow.test.ts",
+  "test/integration/carrier/optional-parameters.slow.test.ts",
+  "test/e2e/wallet/orphan-hold.slow.test.ts",
+  "test/integration/carrier/quiet-hours.slow.test.ts",
+  "test/integration/rpc/connections.slow.test.ts",
+  "test/integration/carrier/replicas.slow.test.ts",
+  "test/integration/io/nats-reconnect.slow.test.ts",
+];
 
 const patterns = process.argv.slice(2);
 const isSlow = patterns.some((pattern) => pattern.includes(".slow."));
-/**
- * Tests wait more than they compute, so two files per core keep the cores busy. Slow tests put load
- * on the machine or measure rates: one file per core.
- */
+/** Tests wait more than they compute, so two files per core keep the cores busy. */
 const JOBS_DEFAULT = availableParallelism() * (isSlow ? 1 : 2);
 const JOBS = Math.max(1, Math.floor(Number(process.env.JOBS || JOBS_DEFAULT)) || 1);
 const STACKS = Math.min(JOBS, availableParallelism());
@@ -45,15 +55,24 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 }
 
 const runs = groupFiles(files);
-const workers = await Promise.all(
-  Array.from({ length: Math.min(JOBS, runs.length) }, () => startOwnServers()),
-);
+const waitingRuns =
+  isSlow && JOBS > 1
+    ? WAITING_FILES.flatMap((name) => runs.find((run) => run.name === name) ?? [])
+    : [];
+const otherRuns = runs.filter((run) => !waitingRuns.includes(run));
+const workerCount = Math.min(JOBS, otherRuns.length) + Math.min(1, waitingRuns.length);
+const workers = await Promise.all(Array.from({ length: workerCount }, () => startOwnServers()));
 try {
-  await runAll(
-    runs.filter((run) => !isWholeStack(run)),
-    workers,
-  );
-  await runAll(runs.filter(isWholeStack), workers.slice(0, STACKS));
+  if (isSlow) {
+    const ofOthers = workers.slice(0, JOBS);
+    await Promise.all([runAll(waitingRuns, workers.slice(-1)), runAll(otherRuns, ofOthers)]);
+  } else {
+    await runAll(
+      runs.filter((run) => !isWholeStack(run)),
+      workers,
+    );
+    await runAll(runs.filter(isWholeStack), workers.slice(0, STACKS));
+  }
   await retryFailed();
 } finally {
   await Promise.all(workers.map((servers) => servers.stop()));

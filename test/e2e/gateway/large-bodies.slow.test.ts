@@ -4,7 +4,12 @@ import { ATTACKS, type Attack, runAttack } from "../../support/large-body-attack
 import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
 
 const PER_SECOND = 30;
-const SECONDS = 3;
+const SECONDS = 2;
+/** The promises to other tenants; on a busy machine the ratio to the same requests without an attack counts. */
+const BALANCE_P99_MS = 300;
+const LIVEZ_MS = 1000;
+const BUSY_RATIO_MAX = 20;
+const REFUSED_SHARE_MAX = 0.1;
 
 /** The chart's default limit is 512 MiB. */
 const RESIDENT_MIB_MAX = 450;
@@ -38,12 +43,16 @@ describe("REST: a flood of large bodies from one key", function () {
     });
 
   for (const attack of ATTACKS) {
-    for (const caller of ["a valid key", "no key"] as const) {
+    const callers = attack.needsKey
+      ? (["a valid key"] as const)
+      : (["a valid key", "no key"] as const);
+    for (const caller of callers) {
       it(`${attack.name}, with ${caller}: others are served, within the memory of the pod`, async () => {
         const result = await run(attack, caller === "no key" ? "" : attacker.apiKey, PER_SECOND);
-        expect(result.livezMaxMs, "livez").to.be.below(1000 + 10 * calmP99Ms);
-        // The aim is 100 ms on an idle machine. The calm figure shows what else this machine does.
-        expect(result.balanceP99Ms, "another tenant's balance").to.be.below(300 + 10 * calmP99Ms);
+        const busyMs = BUSY_RATIO_MAX * calmP99Ms;
+        expect(result.livezMaxMs, "livez").to.be.below(LIVEZ_MS + busyMs);
+        expect(result.balanceP99Ms, "another tenant's balance").below(BALANCE_P99_MS + busyMs);
+        expect(result.balanceRefusedShare, "refused").to.be.below(REFUSED_SHARE_MAX);
         expect(result.residentMaxMib, "resident MiB").to.be.below(RESIDENT_MIB_MAX);
       });
     }

@@ -51,6 +51,7 @@ describe("throttling statuses of a carrier", () => {
   });
 
   afterEach(async () => {
+    http.answerBy(() => undefined);
     await carrier.behave({ reset: true });
   });
 
@@ -230,7 +231,9 @@ describe("throttling statuses of a carrier", () => {
       await eventually(async () => (await countOf(stuck, MessageStatus.SENT)) === stuck.length, {
         ...{ timeoutMs: 40_000, everyMs: 500, what: "the submit of the put-off messages" },
       });
-      const again = http.requests.slice(before).filter(({ body }) => isRefused(body.to ?? ""));
+      const again = http.requests
+        .slice(before)
+        .filter(({ body }) => refused.includes(body.to ?? ""));
       expect(again.length, "each is accepted once").to.equal(stuck.length);
     });
   }
@@ -241,10 +244,10 @@ describe("throttling statuses of a carrier", () => {
   ] as const) {
     it(`a carrier that answers ${name} beyond a rate is used to its capacity`, async function () {
       this.timeout(120_000);
-      const rate = 50;
+      const rate = 100;
       await carrier.behave({ rate_per_second: rate, limit_status: limitStatus });
       const before = await carrier.counts();
-      const ids = await sendBulk(ordinary(rate * 20));
+      const ids = await sendBulk(ordinary(rate * 10));
       const startedMs = performance.now();
       const acceptedSince = async () => {
         const { total, refused } = await carrier.counts();
@@ -256,7 +259,8 @@ describe("throttling statuses of a carrier", () => {
       const perSecond = (ids.length * 1000) / (performance.now() - startedMs);
       await carrier.settled(ids, 60_000);
       const after = await carrier.counts();
-      expect(perSecond, "messages per second").above(0.9 * rate);
+      // On an idle machine it is 95 % and more. A fixed pause after each refusal would give a few per second.
+      expect(perSecond, "messages per second").above(0.75 * rate);
       expect(after.refused - before.refused, "refused submits").below(0.35 * ids.length);
       expect(after.duplicates).to.equal(0);
     });
