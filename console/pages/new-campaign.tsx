@@ -8,8 +8,8 @@ import { toInstant } from "../core/time.ts";
 import { useAction } from "../core/use-action.ts";
 import { useResource } from "../core/use-resource.ts";
 import { PageTitle, ProblemBox } from "../parts/basics.tsx";
+import { BodyField } from "../parts/body-field.tsx";
 import { faultOf, SelectField, TextField } from "../parts/form.tsx";
-import { BodyField } from "../parts/text-meter.tsx";
 
 /** The text, the sender and the limits of a campaign; recipients come on its own page. */
 export function NewCampaignPage() {

@@ -7,9 +7,9 @@ import { toInstant } from "../core/time.ts";
 import { useAction } from "../core/use-action.ts";
 import { useResource } from "../core/use-resource.ts";
 import { Empty, Loading, PageTitle, ProblemBox, Status } from "../parts/basics.tsx";
+import { BodyField } from "../parts/body-field.tsx";
 import { Field, faultOf, SelectField, TextField } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";
-import { BodyField } from "../parts/text-meter.tsx";
 
 /** Sends a text to some numbers. */
 export function QuickSendPage() {

@@ -13,7 +13,7 @@ export function drawDetails(row: Row, style: TableStyle): string {
     .map(([name, value]) => {
       if (!isPart(value)) {
         const text = cellText(name, value, style);
-        return `${name.padEnd(width)}  ${style.paint.value(name, text)}\n`;
+        return `${name.padEnd(width)}  ${style.colors.value(name, text)}\n`;
       }
       return `${name}\n${indented(isRow(value) ? drawDetails(value, style) : drawParts(value, style))}`;
     })

@@ -1,8 +1,8 @@
 /** Prints results in the format that the user wants. Libraries of formats load when they are needed. */
 import type { AppError } from "../core/errors.ts";
 import { isRow, type Json, type Row, visible } from "./cell.ts";
+import { createColors } from "./colors.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
-import { createPaint } from "./paint.ts";
 import type { Columns } from "./table.ts";
 
 export const FORMATS = ["table", "wide", "json", "yaml", "csv"] as const;
@@ -48,8 +48,8 @@ const CLEAR_SCREEN = "\u001b[H\u001b[2J";
 export function createOutput(program: string, style: OutputStyle, out: Sink, err: Sink): Output {
   const { format } = style;
   const isForPeople = format === "table" || format === "wide";
-  const paint = createPaint(style.isColoured);
-  const tableStyle = { ...style, isWide: format === "wide", paint };
+  const colors = createColors(style.isColoured);
+  const tableStyle = { ...style, isWide: format === "wide", colors };
   // Kept until there is something to show in its place: else a slow call would leave the screen empty.
   let pending = "";
   const print = (text: string) => {
@@ -75,7 +75,7 @@ export function createOutput(program: string, style: OutputStyle, out: Sink, err
       if (isForPeople) print(`${visible(line)}\n`);
     },
     more(line) {
-      if (isForPeople) print(`${paint.faint(line)}\n`);
+      if (isForPeople) print(`${colors.faint(line)}\n`);
       else err.write(`${line}\n`);
     },
     failed(error) {

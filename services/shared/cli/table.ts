@@ -2,7 +2,7 @@
 import stringWidth from "string-width";
 import { getBorderCharacters, type TableUserConfig, table } from "table";
 import { cellText, fieldAt, type Row } from "./cell.ts";
-import type { Paint } from "./paint.ts";
+import type { Colors } from "./colors.ts";
 
 /**
  * The columns of a list, each the path of a field (`error.code`). An ending `…` marks a text that may be cut
@@ -21,7 +21,7 @@ export type TableStyle = {
   readonly width: number | undefined;
   readonly isWide: boolean;
   readonly isUtc: boolean;
-  readonly paint: Paint;
+  readonly colors: Colors;
 };
 
 const GAP = 2;
@@ -45,11 +45,11 @@ export function drawTable(rows: readonly Row[], view: Columns, style: TableStyle
     .filter(({ cells }) => cells.some((cell) => cell !== ""));
   const shown = style.isWide || style.width === undefined ? filled : fitInto(filled, style.width);
   if (shown.length === 0) return "";
-  const { paint } = style;
+  const { colors } = style;
   const lines = [
-    shown.map(({ heading }) => paint.heading(heading)),
+    shown.map(({ heading }) => colors.heading(heading)),
     ...rows.map((_, at) =>
-      shown.map(({ cells, path, width }) => paint.value(path, cut(cells[at] ?? "", width))),
+      shown.map(({ cells, path, width }) => colors.value(path, cut(cells[at] ?? "", width))),
     ),
   ];
   const config: TableUserConfig = {

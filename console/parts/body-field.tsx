@@ -16,7 +16,7 @@ export function BodyField({
 }) {
   const note = (
     <>
-      <TextMeter measure={measure(value)} />
+      <SegmentCount measure={measure(value)} />
       {hint !== undefined && <br />}
       {hint}
     </>
@@ -37,7 +37,7 @@ export function BodyField({
 }
 
 /** How many parts a text has, and the characters that make it longer than it could be. */
-function TextMeter({ measure }: { readonly measure: Measure }) {
+function SegmentCount({ measure }: { readonly measure: Measure }) {
   const { segments, units, left, encoding, culprits } = measure;
   return (
     <span aria-live="polite">

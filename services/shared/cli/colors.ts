@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 
 /** Colours of a terminal, or none. */
-export type Paint = {
+export type Colors = {
   heading(text: string): string;
   /** Colours states by their meaning. */
   value(path: string, text: string): string;
@@ -16,7 +16,7 @@ const BAD =
 const OPEN = /^(queued|scheduled|pending|paused|draining|waiting|draft|retrying)/;
 
 /** Colours when `isColoured`; else every text as it is. */
-export function createPaint(isColoured: boolean): Paint {
+export function createColors(isColoured: boolean): Colors {
   const style = (format: Parameters<typeof styleText>[0], text: string) =>
     isColoured ? styleText(format, text, { validateStream: false }) : text;
   return {
