@@ -12,8 +12,7 @@ const SLEEP = /await (sleep|delay|pause|setTimeout)\(|await new Promise.*=> (voi
  */
 const SLEEPS = [
   "test/contract/gateway/body-budget.test.ts 4",
-  "test/contract/gateway/drain-request.test.ts 2",
-  "test/contract/gateway/pause-refused-sockets.test.ts 2",
+  "test/contract/gateway/drain-request.test.ts 1",
   "test/contract/gateway/hostile-input.test.ts 1",
   "test/contract/gateway/overload.test.ts 1",
   "test/integration/carrier/replicas.slow.test.ts 3",
@@ -21,12 +20,10 @@ const SLEEPS = [
   "test/integration/messaging/idempotency.test.ts 1",
   "test/integration/rpc/connections.slow.test.ts 1",
   "test/integration/smpp/session.test.ts 1",
-  "test/integration/webhook/attempt-before-store.test.ts 1",
   "test/unit/flow/backoff.test.ts 1",
   "test/unit/flow/batcher.test.ts 2",
   "test/unit/gateway/replica-count.test.ts 1",
   "test/unit/gateway/run-once.test.ts 1",
-  "test/unit/gateway/send-batcher.test.ts 2",
   "test/unit/messaging/metrics.test.ts 1",
 ];
 

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { DeliveryStatus } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../../services/shared/core/ids.ts";
-import { pause } from "../../../services/shared/flow/backoff.ts";
 import { toAppError } from "../../../services/shared/rpc/error-status.ts";
 import { useClosers } from "../../support/closers.ts";
 import { eventually } from "../../support/poll.ts";
@@ -78,11 +77,11 @@ describe("webhook replicas", () => {
     const key = await addEndpoint(first, "/handover");
     const held = Promise.withResolvers<void>();
     let count = 0;
-    receiver.behave(async (response) => {
+    receiver.behave((response) => {
+      const accepted = () => void response.writeHead(204).end();
       count += 1;
-      if (count === 1) await held.promise;
-      else await pause(500);
-      response.writeHead(204).end();
+      if (count === 1) void held.promise.then(accepted);
+      else setTimeout(accepted, 500);
     });
     await first.publish(Array.from({ length: 10 }, () => messageEvent(key.tenantId)));
     await eventually(async () => {

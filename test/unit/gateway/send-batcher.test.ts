@@ -61,7 +61,7 @@ function heldMessaging(sendMany?: (call: { requests: Request[] }) => Promise<unk
 
 /** Waits until `count` calls have started. */
 async function started(calls: readonly Call[], count: number): Promise<void> {
-  while (calls.length < count) await new Promise((resolve) => setTimeout(resolve, 1));
+  await eventually(() => calls.length >= count, { everyMs: 1 });
 }
 
 describe("single sends", () => {
