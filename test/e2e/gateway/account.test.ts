@@ -1,33 +1,15 @@
 /** `docs/contract.md#account` and `docs/contract.md#audit-trail`. */
 import { expect } from "chai";
 import { runInCall } from "../../../services/shared/rpc/call-context.ts";
-import { type CheckedCall, openCheckedCall } from "../../support/openapi-check.ts";
-import {
-  type Customer,
-  type RestCall,
-  type RestStack,
-  sharedRestStack,
-} from "../../support/rest.ts";
+import type { RestCall } from "../../support/rest.ts";
+import { useRestSuite } from "../../support/rest-suite.ts";
 
 type Entry = { readonly id: string; readonly action: string; readonly [name: string]: unknown };
 
 describe("REST: the account and its audit trail", function () {
   this.timeout(30_000);
-  let rest: RestStack;
-  let customer: Customer;
-  let checkedCall: CheckedCall;
+  const { rest, customer, checkedCall, call } = useRestSuite({ perTest: true });
 
-  before(async function () {
-    this.timeout(120_000);
-    rest = await sharedRestStack();
-    checkedCall = await openCheckedCall(rest);
-  });
-  beforeEach(async () => {
-    customer = await rest.addCustomer();
-  });
-
-  const call = (method: string, path: string, options?: RestCall) =>
-    checkedCall(customer, method, path, options);
   const change = (body: object) => call("PATCH", "/v1/account", { body });
   const entries = async (query = "", options: RestCall = {}): Promise<Entry[]> => {
     const answer = await call("GET", `/v1/audit-entries${query}`, options);

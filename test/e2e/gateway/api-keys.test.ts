@@ -3,34 +3,16 @@ import { createHash } from "node:crypto";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
 import { SCOPES } from "../../../services/shared/core/scopes.ts";
-import { type CheckedCall, openCheckedCall } from "../../support/openapi-check.ts";
 import { eventually } from "../../support/poll.ts";
-import {
-  type Customer,
-  type RestCall,
-  type RestStack,
-  sharedRestStack,
-} from "../../support/rest.ts";
+import type { RestCall } from "../../support/rest.ts";
+import { useRestSuite } from "../../support/rest-suite.ts";
 
 const PATH = "/v1/api-keys";
 
 describe("REST: API keys", function () {
   this.timeout(30_000);
-  let rest: RestStack;
-  let customer: Customer;
-  let checkedCall: CheckedCall;
+  const { rest, customer, call } = useRestSuite({ perTest: true });
 
-  before(async function () {
-    this.timeout(120_000);
-    rest = await sharedRestStack();
-    checkedCall = await openCheckedCall(rest);
-  });
-  beforeEach(async () => {
-    customer = await rest.addCustomer();
-  });
-
-  const call = (method: string, path: string, options?: RestCall) =>
-    checkedCall(customer, method, path, options);
   async function create(body: object = { scopes: ["balance:read"] }, options: RestCall = {}) {
     const answer = await call("POST", PATH, { body, ...options });
     expect(answer.status, answer.text).to.equal(201);

@@ -1,32 +1,14 @@
 /** Campaigns through the API: each operation, its errors, and the path of one campaign to its end. */
 import { expect } from "chai";
-import { type CheckedCall, openCheckedCall } from "../../support/openapi-check.ts";
 import { eventually } from "../../support/poll.ts";
-import {
-  type Customer,
-  type RestAnswer,
-  type RestCall,
-  type RestStack,
-  sharedRestStack,
-} from "../../support/rest.ts";
+import type { RestAnswer } from "../../support/rest.ts";
+import { useRestSuite } from "../../support/rest-suite.ts";
 
 const PATH = "/v1/campaigns";
 
 describe("REST: campaigns", function () {
   this.timeout(60_000);
-  let rest: RestStack;
-  let customer: Customer;
-  let checkedCall: CheckedCall;
-
-  before(async function () {
-    this.timeout(120_000);
-    rest = await sharedRestStack();
-    customer = await rest.addCustomer();
-    checkedCall = await openCheckedCall(rest);
-  });
-
-  const call = (method: string, path: string, options?: RestCall) =>
-    checkedCall(customer, method, path, options);
+  const { rest, customer, call } = useRestSuite();
 
   async function draft(content: object = {}): Promise<string> {
     const body = { name: "Spring", from: customer.sender, body: "Hello {{name}}", ...content };

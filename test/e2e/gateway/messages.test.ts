@@ -1,14 +1,8 @@
 /** Sending, reading, listing and cancelling through the API, with the content of each response. */
 import { expect } from "chai";
-import { type CheckedCall, openCheckedCall } from "../../support/openapi-check.ts";
 import { eventually } from "../../support/poll.ts";
-import {
-  type Customer,
-  type RestAnswer,
-  type RestCall,
-  type RestStack,
-  sharedRestStack,
-} from "../../support/rest.ts";
+import type { RestAnswer, RestCall } from "../../support/rest.ts";
+import { useRestSuite } from "../../support/rest-suite.ts";
 
 const SEND = "/v1/sms/messages";
 
@@ -21,19 +15,8 @@ const MESSAGE_FIELDS = [
   .split(" ");
 
 describe("REST: messages", () => {
-  let rest: RestStack;
-  let customer: Customer;
-  let checkedCall: CheckedCall;
+  const { rest, customer, checkedCall, call } = useRestSuite();
 
-  before(async function () {
-    this.timeout(120_000);
-    rest = await sharedRestStack();
-    customer = await rest.addCustomer();
-    checkedCall = await openCheckedCall(rest);
-  });
-
-  const call = (method: string, path: string, options?: RestCall) =>
-    checkedCall(customer, method, path, options);
   const send = (change: Record<string, unknown> = {}, options: RestCall = {}) =>
     call("POST", SEND, {
       body: { to: "08031234567", from: "Acme", body: "Hello", ...change },

@@ -1,27 +1,13 @@
 /** `docs/contract.md#preview`: what a text would be, and cost, before it is sent. */
 import { expect } from "chai";
-import { type CheckedCall, openCheckedCall } from "../../support/openapi-check.ts";
-import {
-  type Customer,
-  type RestCall,
-  type RestStack,
-  sharedRestStack,
-} from "../../support/rest.ts";
+import type { RestCall } from "../../support/rest.ts";
+import { useRestSuite } from "../../support/rest-suite.ts";
 
 const PATH = "/v1/sms/messages/preview";
 
 describe("REST: previews", function () {
   this.timeout(30_000);
-  let rest: RestStack;
-  let customer: Customer;
-  let checkedCall: CheckedCall;
-
-  before(async function () {
-    this.timeout(120_000);
-    rest = await sharedRestStack();
-    checkedCall = await openCheckedCall(rest);
-    customer = await rest.addCustomer();
-  });
+  const { rest, customer, checkedCall } = useRestSuite();
 
   const preview = async (body: object, options: RestCall = {}) => {
     const answer = await checkedCall(customer, "POST", PATH, { body, ...options });

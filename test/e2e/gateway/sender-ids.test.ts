@@ -1,14 +1,9 @@
 /** `docs/contract.md#sender-ids`: a customer requests a name, an operator reviews it, and it can be sent from. */
 import { expect } from "chai";
 import { SenderIdReview } from "../../../proto/gen/sms/v1/sender_id_pb.js";
-import { type CheckedCall, openCheckedCall } from "../../support/openapi-check.ts";
 import { eventually } from "../../support/poll.ts";
-import {
-  type Customer,
-  type RestCall,
-  type RestStack,
-  sharedRestStack,
-} from "../../support/rest.ts";
+import type { RestCall } from "../../support/rest.ts";
+import { useRestSuite } from "../../support/rest-suite.ts";
 
 const PATH = "/v1/sender-ids";
 const ASKED = {
@@ -19,21 +14,8 @@ const ASKED = {
 
 describe("REST: requests of sender IDs", function () {
   this.timeout(30_000);
-  let rest: RestStack;
-  let customer: Customer;
-  let checkedCall: CheckedCall;
+  const { rest, customer, call } = useRestSuite({ perTest: true });
 
-  before(async function () {
-    this.timeout(120_000);
-    rest = await sharedRestStack();
-    checkedCall = await openCheckedCall(rest);
-  });
-  beforeEach(async () => {
-    customer = await rest.addCustomer();
-  });
-
-  const call = (method: string, path: string, options?: RestCall) =>
-    checkedCall(customer, method, path, options);
   const ask = (body: object = ASKED, options: RestCall = {}) =>
     call("POST", PATH, { body, ...options });
   const review = (idOrName: string, action: SenderIdReview, reason = "") =>

@@ -1,31 +1,14 @@
 /** `docs/contract.md#timeline`: statuses, money and webhook attempts of one message in one line of time. */
 import { expect } from "chai";
-import { type CheckedCall, openCheckedCall } from "../../support/openapi-check.ts";
 import { eventually } from "../../support/poll.ts";
-import {
-  type Customer,
-  type RestCall,
-  type RestStack,
-  sharedRestStack,
-} from "../../support/rest.ts";
+import { useRestSuite } from "../../support/rest-suite.ts";
 
 type Entry = { readonly type: string; readonly at: string; readonly [name: string]: unknown };
 
 describe("REST: a message's timeline", function () {
   this.timeout(60_000);
-  let rest: RestStack;
-  let customer: Customer;
-  let checkedCall: CheckedCall;
+  const { rest, customer, checkedCall, call } = useRestSuite();
 
-  before(async function () {
-    this.timeout(120_000);
-    rest = await sharedRestStack();
-    checkedCall = await openCheckedCall(rest);
-    customer = await rest.addCustomer();
-  });
-
-  const call = (method: string, path: string, options?: RestCall) =>
-    checkedCall(customer, method, path, options);
   async function send(more: object = {}): Promise<string> {
     const body = { to: "08031234567", from: customer.sender, body: "Hello", ...more };
     return (await call("POST", "/v1/sms/messages", { body })).body.data.id;

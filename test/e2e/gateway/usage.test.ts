@@ -4,14 +4,9 @@ import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import { MessageSource, SendEndpoint } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { formatAmount, parseAmount } from "../../../services/shared/core/money.ts";
-import { type CheckedCall, openCheckedCall } from "../../support/openapi-check.ts";
 import { eventually } from "../../support/poll.ts";
-import {
-  type Customer,
-  type RestCall,
-  type RestStack,
-  sharedRestStack,
-} from "../../support/rest.ts";
+import type { RestCall } from "../../support/rest.ts";
+import { useRestSuite } from "../../support/rest-suite.ts";
 
 const PATH = "/v1/usage";
 
@@ -40,16 +35,11 @@ const MEMBERS: Readonly<Record<string, (message: Listed) => readonly [string, st
 
 describe("REST: usage", function () {
   this.timeout(60_000);
-  let rest: RestStack;
-  let customer: Customer;
-  let checkedCall: CheckedCall;
+  const { rest, customer, call } = useRestSuite();
   let secondKey: string;
 
   before(async function () {
     this.timeout(120_000);
-    rest = await sharedRestStack();
-    checkedCall = await openCheckedCall(rest);
-    customer = await rest.addCustomer();
     secondKey = await customer.addKey({});
     await sendOfEveryKind();
     await eventually(
@@ -62,8 +52,6 @@ describe("REST: usage", function () {
     );
   });
 
-  const call = (method: string, path: string, options?: RestCall) =>
-    checkedCall(customer, method, path, options);
   const usage = async (query = "", options: RestCall = {}) => {
     const answer = await call("GET", `${PATH}${query}`, options);
     expect(answer.status, answer.text).to.equal(200);

@@ -2,14 +2,8 @@
 import { request } from "node:http";
 import { expect } from "chai";
 import { parseAmount } from "../../../services/shared/core/money.ts";
-import { type CheckedCall, openCheckedCall } from "../../support/openapi-check.ts";
 import { eventually } from "../../support/poll.ts";
-import {
-  type Customer,
-  type RestCall,
-  type RestStack,
-  sharedRestStack,
-} from "../../support/rest.ts";
+import { useRestSuite } from "../../support/rest-suite.ts";
 
 const PATH = "/v1/wallet/entries";
 const CSV = { headers: { accept: "text/csv" } } as const;
@@ -18,15 +12,10 @@ type Line = { readonly [name: string]: string };
 
 describe("REST: the statement", function () {
   this.timeout(60_000);
-  let rest: RestStack;
-  let customer: Customer;
-  let checkedCall: CheckedCall;
+  const { rest, customer, call } = useRestSuite({ funds: 1_000_000n });
 
   before(async function () {
     this.timeout(120_000);
-    rest = await sharedRestStack();
-    checkedCall = await openCheckedCall(rest);
-    customer = await rest.addCustomer({ funds: 1_000_000n });
     const { tenantId, sender } = customer;
     const body = { from: sender, body: "Hello", to: ["08031110001", "08031110002", "08031110003"] };
     const sent = await call("POST", "/v1/sms/messages/bulk", { body });
@@ -41,8 +30,6 @@ describe("REST: the statement", function () {
     });
   });
 
-  const call = (method: string, path: string, options?: RestCall) =>
-    checkedCall(customer, method, path, options);
   const lines = async (query = ""): Promise<Line[]> =>
     (await call("GET", `${PATH}${query}`)).body.data;
 

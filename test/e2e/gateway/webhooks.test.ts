@@ -1,14 +1,8 @@
 /** `docs/contract.md#webhook-endpoints`: every operation over REST, on the real service. */
 import { expect } from "chai";
 import { HOSTILE_URLS } from "../../support/hostile-urls.ts";
-import { type CheckedCall, openCheckedCall } from "../../support/openapi-check.ts";
 import { eventually } from "../../support/poll.ts";
-import {
-  type Customer,
-  type RestCall,
-  type RestStack,
-  sharedRestStack,
-} from "../../support/rest.ts";
+import { useRestSuite } from "../../support/rest-suite.ts";
 
 const PATH = "/v1/webhook-endpoints";
 
@@ -28,23 +22,14 @@ const ONE_ENDPOINT = [
 
 describe("REST: webhook endpoints", function () {
   this.timeout(30_000);
-  let rest: RestStack;
-  let customer: Customer;
-  let checkedCall: CheckedCall;
+  const { rest, customer, call } = useRestSuite({ perTest: true });
   let url: string;
 
   before(async function () {
     this.timeout(120_000);
-    rest = await sharedRestStack();
-    checkedCall = await openCheckedCall(rest);
     url = rest.stack.receiver.url;
   });
-  beforeEach(async () => {
-    customer = await rest.addCustomer();
-  });
 
-  const call = (method: string, path: string, options?: RestCall) =>
-    checkedCall(customer, method, path, options);
   async function create(more: Record<string, unknown> = {}) {
     const answer = await call("POST", PATH, { body: { url, ...more } });
     expect(answer.status, answer.text).to.equal(201);
