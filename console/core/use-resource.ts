@@ -70,7 +70,7 @@ export function useResource<T>(
   };
 }
 
-/** The session has ended: the sign-in page comes, and afterwards this page again. */
+/** Opens the sign-in page after the end of a session; a sign-in then returns to this page. */
 export function signedOut(): void {
   const here = location.pathname + location.search;
   if (location.pathname === "/console/sign-in") return;

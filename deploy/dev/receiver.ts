@@ -12,8 +12,8 @@ import { isSigned } from "./signature.ts";
  * empties the list. A request that is not signed with a known secret is listed too
  * (`verified: false`) and answered with 400.
  *
- * It stands on the machine that is measured, so an ordinary request, which comes in one piece, is read
- * and answered here; a connection on which anything else comes is Node's own server's from then on.
+ * It runs on the machine that is measured, so it must cost little: a request that arrives in one piece is parsed and
+ * answered here. Any other connection is passed to Node's HTTP server.
  */
 const KEPT_MAX = 10_000;
 const BODY_BYTES_MAX = 1_048_576;

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 
 /**
  * The cookie of a console session. The prefix `__Host-` makes browsers refuse one that another host or a plain
- * connection has set (RFC 6265bis section 4.1.3.2), so no neighbour can put a session under a person's feet.
+ * connection has set (RFC 6265bis section 4.1.3.2), so another host of the domain cannot replace a session.
  */
 const NAME = "__Host-sms_session";
 

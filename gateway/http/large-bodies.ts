@@ -25,15 +25,15 @@ const HANDLED_BYTES_MIN = MIB;
 /** Large bodies of one tenant that wait. Each holds a connection and what its socket has buffered. */
 const WAITERS_MAX = 64;
 
-/** How long a body waits for the tenant's other large bodies, and then for its turn. */
+/** How long a body waits until it may be kept, and then until it may be parsed. */
 const RECEIVE_WAIT_MS = 5000;
 const HANDLE_WAIT_MS = 10_000;
 
 /** Admits large bodies. Both functions return the release, to be called after the response. */
 export type LargeBodies = {
-  /** Before the body is kept. Throws `rate_limited` when the tenant has too many in progress. */
+  /** Call before the body is kept. Throws `rate_limited` when the tenant has too many in progress. */
   receive(tenantId: string, bytes: number): Promise<() => void>;
-  /** Before the body is parsed. Throws `service_unavailable` when its turn does not come. */
+  /** Call before the body is parsed. Throws `service_unavailable` when too many others are parsed first. */
   handle(tenantId: string, bytes: number): Promise<() => void>;
 };
 

@@ -22,7 +22,7 @@ const first = prepare(new Ajv(OPTIONS));
 /** Field errors in one response. */
 const ERRORS_MAX = 1000;
 
-/** Errors with a sentence of their own: a person reads no more, and near names take time to find. */
+/** Errors that get a specific text. The search for similar names is slow, and a person reads no more than these. */
 const TEXTS_MAX = 100;
 
 /** Beyond this size only the first fault is reported; no valid body is as large. */

@@ -61,7 +61,7 @@ const INSTALLERS: Readonly<
   },
 };
 
-/** The folder of a kind of generators, installed if need be, or why it cannot be. */
+/** Installs the generators of a kind on first use; returns their folder, or why they cannot be installed. */
 export async function installed(kind: Kind): Promise<{ dir: string } | { missing: string }> {
   const versions = VERSIONS[kind];
   const { needs, install } = INSTALLERS[kind];

@@ -13,7 +13,7 @@ import { startSimulator } from "../../services/smsc-simulator/create-simulator.t
 
 const ACCOUNT = { systemId: "growth", password: "growth" };
 
-/** As many submits may wait for their answer as at the stack's own connector. */
+/** The same window as that of the stack's own connector. */
 const WINDOW = 100;
 
 /** A price that no connector is dearer or cheaper at than the stack's own. */

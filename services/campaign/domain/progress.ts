@@ -35,7 +35,7 @@ export function totalOf(progress: Progress): number {
   return ROW_STATUSES.reduce((sum, status) => sum + progress[status], 0);
 }
 
-/** The counts after rows have changed. `undefined` before: a new row; after: a removed one. */
+/** The counts after rows have changed. `before` is undefined for a new row, `after` for a removed one. */
 export function countChanges(
   progress: Progress,
   changes: readonly { readonly before: Counted | undefined; readonly after: Counted | undefined }[],

@@ -40,7 +40,7 @@ export async function recoverClaims(options: {
         }),
     );
   async function recover() {
-    // In doubt from now on: neither the age of the entry nor an outage of messaging shortens the wait.
+    // The wait for receipts begins now: neither the age of the entry nor an outage of messaging shortens it.
     await store.saveUnknowns(unknownsAt(clock.now()));
     const ids = written.map(({ messageId }) => messageId);
     const { givenBack, inDoubt, partlyWritten } = await messaging.recoverClaims(ids, partlyIds);

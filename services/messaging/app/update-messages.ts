@@ -50,7 +50,7 @@ type Item = {
   readonly traceparent: string | undefined;
 };
 
-/** Between two batches. Short, because a carrier waits for the response to its receipts. */
+/** The interval between two batches; short, because a carrier waits for the response to its receipts. */
 const INTERVAL_MS = { min: 10, max: 60 };
 
 export function createChanges(options: {

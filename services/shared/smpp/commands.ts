@@ -65,7 +65,7 @@ export function isResponseId(commandId: number): boolean {
   return commandId >= 0x80000000;
 }
 
-/** Whether an id is the response to a request of this name, or generic_nack. */
+/** True for the command id of the response to a request of this name, and for generic_nack. */
 export function isResponseTo(request: RequestName, commandId: number): boolean {
   return commandId === COMMAND_IDS.generic_nack || commandId === COMMAND_IDS[RESPONSE_OF[request]];
 }

@@ -48,7 +48,7 @@ describe("REST: a refused connection", () => {
   ] as const) {
     it(`that retries at once waits for the next 503, ${what}`, async () => {
       await serve(500);
-      // The pause begins after the request before it was sent.
+      // The pause began after the previous request was sent.
       let sentMs = performance.now();
       await ask(path);
       for (let round = 0; round < 3; round += 1) {

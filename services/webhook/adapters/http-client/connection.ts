@@ -1,12 +1,12 @@
 import type { TLSSocket } from "node:tls";
 import type { Target } from "../../domain/url-rules.ts";
 
-/** The user of a connection at a time: a request, the pool, or none. */
+/** The current user of a connection: a request, the pool, or none. */
 export type ConnectionListener = {
-  /** The handshake is over; called at most once per connection. */
+  /** Called after the handshake, at most once per connection. */
   onReady(connection: Connection): void;
   onData(connection: Connection, chunk: Buffer): void;
-  /** The other side ended the connection, or it broke; it has no listener any more. */
+  /** Called when the other side ended the connection, or it broke. The connection then has no listener. */
   onClosed(connection: Connection, error: Error | undefined): void;
 };
 
