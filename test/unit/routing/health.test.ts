@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { createHealthService } from "../../../services/routing/app/health.ts";
-import type { HealthStore } from "../../../services/routing/app/ports.ts";
 import {
   type BindHealth,
   type ConnectorHealth,
@@ -8,6 +7,7 @@ import {
   initialHealth,
 } from "../../../services/routing/domain/health.ts";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
+import { createMemoryHealthStore } from "../../support/memory-health-store.ts";
 
 type BindReport = Partial<BindHealth> | undefined;
 
@@ -96,21 +96,7 @@ describe("the evaluation after a pause", () => {
   /** One connector and its carrier, evaluated at the interval. */
   function setUp(intervalMs = 1000) {
     const clock = createManualClock(1_000_000);
-    let stored: ConnectorHealth[] = [];
-    let reports: BindHealth[] = [];
-    const store: HealthStore = {
-      saveReports: async (newest) => {
-        reports = [...newest];
-      },
-      listReports: async () => reports,
-      listHealth: async () => stored,
-      saveDeliveries: async () => undefined,
-      listDeliveries: async () => [],
-      saveHealth: async (changes) => {
-        stored = changes.map(({ after }) => after);
-      },
-      removeHealth: async () => undefined,
-    };
+    const store = createMemoryHealthStore();
     const open = () =>
       createHealthService({
         ...{
@@ -134,7 +120,7 @@ describe("the evaluation after a pause", () => {
           clock.advance(intervalMs);
           if (isReporting) await service.report([report(reported, 0)]);
           await service.evaluateAll();
-          seen.push(...stored.map(({ state }) => state));
+          seen.push(...(await store.listHealth()).map(({ state }) => state));
         }
         return new Set(seen);
       },
