@@ -1,6 +1,6 @@
 /** The link to a carrier's HTTP interface, over real sockets. */
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { expect } from "chai";
 import { freePorts } from "../../../deploy/dev/ports.ts";
@@ -32,20 +32,23 @@ describe("a link to an HTTP carrier", () => {
     return (server.address() as AddressInfo).port;
   }
 
-  function open(url: string, onChange: (status: string) => void = () => undefined): Link {
+  function open(
+    url: string,
+    { timeoutMs = 500, onChange }: { timeoutMs?: number; onChange?: (status: string) => void } = {},
+  ): Link {
     const link = createHttpLink({
       connectorId: "web",
       settings: {
         ...HTTP_DEFAULTS,
         url,
-        timeoutMs: 500,
+        timeoutMs,
         receiptSecret: "sixteen-characters",
       } as never,
       events: {
         beforeWrite: () => undefined,
         onReceipt: async () => undefined,
         onLateAnswer: () => undefined,
-        onChange: () => onChange(link.status),
+        onChange: () => onChange?.(link.status),
         onInbound: async () => undefined,
       },
       receiptBase: "http://127.0.0.1:1",
@@ -77,19 +80,17 @@ describe("a link to an HTTP carrier", () => {
     await link.close(0);
   });
 
-  it("lets a request that is under way end when the link closes", async () => {
+  it("lets a request in flight end when the link closes", async () => {
     const port = await listen();
     server?.removeAllListeners("request");
-    const underWay = new Promise<void>((resolve) => {
-      server?.on("request", (_request, response) => {
-        resolve();
-        setTimeout(() => response.end('{"id":"c-2"}'), 200);
-      });
+    const received = new Promise<ServerResponse>((resolve) => {
+      server?.on("request", (_request, response) => resolve(response));
     });
-    const link = open(`http://127.0.0.1:${port}/send`);
+    const link = open(`http://127.0.0.1:${port}/send`, { timeoutMs: 20_000 });
     const outcome = link.submit(PART);
-    await underWay;
+    const response = await received;
     await link.close(0);
+    response.end('{"id":"c-2"}');
     expect(await outcome).to.include({ kind: "accepted", carrierMessageId: "c-2" });
   });
 
@@ -125,7 +126,9 @@ describe("a link to an HTTP carrier", () => {
   it("is down for a while when the carrier cannot be reached, and up again when it can", async () => {
     const [port = 0] = await freePorts(1);
     const changes: string[] = [];
-    const link = open(`http://127.0.0.1:${port}/send`, (status) => void changes.push(status));
+    const link = open(`http://127.0.0.1:${port}/send`, {
+      onChange: (status) => void changes.push(status),
+    });
     expect(link.status).to.equal("bound");
     expect(await link.submit(PART)).to.include({ kind: "not_sent", code: "ECONNREFUSED" });
     expect(link.status).to.equal("down");

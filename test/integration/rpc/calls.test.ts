@@ -12,6 +12,7 @@ import { AppError } from "../../../services/shared/core/errors.ts";
 import { activeCall, currentCall, runInCall } from "../../../services/shared/rpc/call-context.ts";
 import type { CallReport } from "../../../services/shared/rpc/call-report.ts";
 import { toAppError } from "../../../services/shared/rpc/error-status.ts";
+import { eventually } from "../../support/poll.ts";
 import { EchoService } from "../../support/rpc-echo.ts";
 import { createRpcLinks, RPC_KINDS } from "../../support/rpc-links.ts";
 
@@ -146,7 +147,7 @@ for (const [kind, open] of Object.entries(RPC_KINDS)) {
             signal.addEventListener("abort", () => aborted.resolve(signal.reason));
           }),
       });
-      const error = await failureOf(client.say({}, { timeoutMs: 60 }));
+      const error = await failureOf(client.say({}, { timeoutMs: 500 }));
       expect(error.code).to.equal(Code.DeadlineExceeded);
       expect(toAppError(error).code).to.equal("service_unavailable");
       // The service's own timer and the caller's reset of the stream race.
@@ -198,9 +199,9 @@ for (const [kind, open] of Object.entries(RPC_KINDS)) {
           return { value };
         },
       });
-      const deadlineAtMs = Date.now() + 150;
-      await client.say({ value: "first" }, { timeoutMs: 150 });
-      while (Date.now() <= deadlineAtMs) await new Promise((resolve) => setImmediate(resolve));
+      const deadlineAtMs = Date.now() + 1000;
+      await client.say({ value: "first" }, { timeoutMs: 1000 });
+      await eventually(() => Date.now() > deadlineAtMs);
       later();
       expect(await left.promise).to.include({ value: "second" });
     });

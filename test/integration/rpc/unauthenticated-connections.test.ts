@@ -168,7 +168,7 @@ describe("unauthenticated connections of a gRPC server", function () {
   });
 
   it("none of these limits applies once a call on the connection was authenticated", async () => {
-    const { target } = await serve(100);
+    const { target } = await serve(1000);
     const transport = links.connect({ target, token: TOKEN });
     await createClient(EchoService, transport).say({});
     const reflection = createClient(ServerReflection, transport);
@@ -185,7 +185,7 @@ describe("unauthenticated connections of a gRPC server", function () {
     for await (const { messageResponse } of answers) {
       cases.push(messageResponse.case);
       // Longer than an unauthenticated request may take.
-      if (cases.length === 1) setTimeout(done.resolve, 300);
+      if (cases.length === 1) setTimeout(done.resolve, 1500);
     }
     expect(cases).to.deep.equal(["errorResponse", "listServicesResponse"]);
     expect(limits).to.deep.equal([]);

@@ -221,7 +221,7 @@ describe("SMPP session over TCP", () => {
   });
 
   it("a session sends enquire_link to a silent peer and closes without an answer", async () => {
-    const { peer, closed } = await bound({ enquireLinkIntervalMs: 30, enquireLinkTimeoutMs: 100 });
+    const { peer, closed } = await bound({ enquireLinkIntervalMs: 30, enquireLinkTimeoutMs: 1000 });
     const { sequence } = await peer.got("enquire_link", 1);
     peer.send({ command: "enquire_link_resp", sequence });
     await peer.got("enquire_link", 2);
@@ -233,7 +233,7 @@ describe("SMPP session over TCP", () => {
   it("a link with other traffic stays open when the answer to enquire_link is missing or unreadable", async () => {
     const { session, peer, closed } = await bound({
       enquireLinkIntervalMs: 30,
-      enquireLinkTimeoutMs: 100,
+      enquireLinkTimeoutMs: 1000,
     });
     await peer.got("enquire_link", 1);
     const taken = submit(session);
