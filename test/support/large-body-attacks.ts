@@ -132,8 +132,10 @@ export async function runAttack(options: {
   readonly livez: string;
   readonly victimKey: string;
   readonly pid: number;
+  /** How long a request without an answer stays open; 20 s unless set. */
+  readonly openMs?: number;
 }): Promise<AttackResult> {
-  const { attack, perSecond, seconds, gateway, livez, victimKey, pid } = options;
+  const { attack, perSecond, seconds, gateway, livez, victimKey, pid, openMs } = options;
   const request = attack.request(options.apiKey);
   const prober = new Worker(new URL("./large-body-prober.ts", import.meta.url), {
     workerData: { gateway, livez, victimKey },
@@ -149,7 +151,7 @@ export async function runAttack(options: {
   for (let at = 0; at < perSecond * seconds; at += 1) {
     await sleep(Math.max(0, startMs + (at * 1000) / perSecond - performance.now()));
     running.push(
-      sendOnce(gateway, request).then((status) => {
+      sendOnce(gateway, request, openMs).then((status) => {
         statuses[status] = (statuses[status] ?? 0) + 1;
       }),
     );
@@ -167,11 +169,11 @@ export async function runAttack(options: {
 }
 
 /** Sends one request on a connection of its own; resolves to its status, or to how it ended. */
-function sendOnce(gateway: string, bytes: Buffer): Promise<string> {
+function sendOnce(gateway: string, bytes: Buffer, openMs = 20_000): Promise<string> {
   const { hostname, port } = new URL(gateway);
   return new Promise((resolve) => {
     const socket = connect({ host: hostname, port: Number(port) });
-    const timer = setTimeout(() => finish("no answer"), 20_000);
+    const timer = setTimeout(() => finish("no answer"), openMs);
     const finish = (result: string) => {
       clearTimeout(timer);
       socket.destroy();

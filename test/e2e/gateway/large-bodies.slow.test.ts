@@ -36,6 +36,8 @@ describe("REST: a flood of large bodies from one key", function () {
       apiKey,
       perSecond,
       seconds: SECONDS,
+      // A request without an answer stays open until the measurement is over.
+      openMs: 1500 * SECONDS,
       gateway: rest.stack.gateway,
       livez: new URL("/livez", rest.stack.ops.gateway).href,
       victimKey: victim.apiKey,
