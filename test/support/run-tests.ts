@@ -21,12 +21,9 @@ const SLOW_FILES = "**/*.slow.test.ts";
 /** Slow files that wait for timeouts, leases and paced submits, the longest first. */
 const WAITING_FILES = [
   "test/integration/carrier/messages.slow.test.ts",
-  "test/integration/carrier/optional-parameters.slow.test.ts",
   "test/e2e/wallet/orphan-hold.slow.test.ts",
+  "test/integration/carrier/optional-parameters.slow.test.ts",
   "test/integration/carrier/quiet-hours.slow.test.ts",
-  "test/integration/rpc/connections.slow.test.ts",
-  "test/integration/carrier/replicas.slow.test.ts",
-  "test/integration/io/nats-reconnect.slow.test.ts",
 ];
 
 const patterns = process.argv.slice(2);
