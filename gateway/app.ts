@@ -108,7 +108,7 @@ function outermost(parts: AppParts, table: OperationTable): Middleware {
     } catch (thrown) {
       code = respondWithError(parts, context, thrown);
     } finally {
-      if (state.isCountedIn) parts.loadLimiter.release();
+      countOut(parts, state);
       state.bodyReservation?.release();
       state.isFinished = true;
       for (const one of state.releases ?? []) one();
@@ -143,6 +143,13 @@ function countIn({ loadLimiter }: AppParts, state: RequestState): void {
   if (state.isCountedIn) return;
   loadLimiter.acquire();
   state.isCountedIn = true;
+}
+
+/** Counts the request out, if it is counted in. */
+function countOut({ loadLimiter }: AppParts, state: RequestState): void {
+  if (!state.isCountedIn) return;
+  loadLimiter.release();
+  state.isCountedIn = false;
 }
 
 /** Responds with the problem of an error, and returns its code. */
@@ -193,6 +200,7 @@ function dispatch(parts: AppParts, table: OperationTable): Middleware {
     const hasLeft = context.res.destroyed || !context.req.socket.writable;
     if (hasLeft) throw new AppError("request_timeout", "The client has left.");
     if (operation.isDeprecated === true) context.set(deprecation);
+    if (operation.isLongPoll === true) countOut(parts, state);
     respond(context, await handle(context, operation, match));
   };
 }
@@ -237,7 +245,8 @@ function handle(
   const traceparent = span?.traceparent ?? callerTrace(headers);
   const idempotencyKey = headers["idempotency-key"] as string | undefined;
   const { params } = match;
-  const forms = { isCsv: isCsv(context.req), wantsCsv: wantsCsv(context) };
+  const whenLeft = () => leftSignal(context);
+  const forms = { isCsv: isCsv(context.req), wantsCsv: wantsCsv(context), whenLeft };
   const call = { requestId, tenantId: caller.tenantId, traceparent };
   // For the audit trails of services; a read leaves no entry.
   const named = { actorName: actorName(caller), actorAddress: address };
@@ -245,6 +254,13 @@ function handle(
   return runInCall({ ...call, ...actor }, () =>
     operation.handle({ caller, requestId, params, query, bodyBytes, idempotencyKey, ...forms }),
   );
+}
+
+function leftSignal({ res }: Context): AbortSignal {
+  const left = new AbortController();
+  if (res.destroyed) left.abort();
+  else res.once("close", () => left.abort());
+  return left.signal;
 }
 
 function respond(context: Context, response: OperationResponse): void {

@@ -34,6 +34,7 @@ import { createCursors } from "./lists/cursor.ts";
 import { createFast503 } from "./load-shedding/fast-503.ts";
 import { createLoadLimiter } from "./load-shedding/load-limiter.ts";
 import { createOperations, type OperationPorts } from "./operations/all.ts";
+import { EVENT_WAITS_MAX, EVENT_WAITS_PER_ACCOUNT } from "./operations/events.ts";
 import { createSendBatcher } from "./operations/sends/send-batcher.ts";
 import { createRateLimiter } from "./rate-limit/limiter.ts";
 import { watchReplicas } from "./rate-limit/replica-count.ts";
@@ -156,6 +157,14 @@ async function openConnections(context: ServiceContext, config: GatewayConfig) {
 /** Files that a gateway writes at once: at most one of an account. */
 const EXPORTS = { totalMax: 8, keyMax: 1, waitersMax: 1, waitMaxMs: 1000 } as const;
 
+/** Requests that wait for events; one that finds no room is refused at once. */
+const EVENT_WAITS = {
+  totalMax: EVENT_WAITS_MAX,
+  keyMax: EVENT_WAITS_PER_ACCOUNT,
+  waitersMax: 0,
+  waitMaxMs: 0,
+} as const;
+
 /** The ports of the operations. */
 function createPorts(context: ServiceContext, config: GatewayConfig, redis: Redis): OperationPorts {
   const messaging = context.client(MessagingService);
@@ -175,6 +184,8 @@ function createPorts(context: ServiceContext, config: GatewayConfig, redis: Redi
     sendTime: { minMs: config.SEND_AT_MIN_MS, maxMs: config.SEND_AT_MAX_MS },
     spanMaxMs: config.LIST_SPAN_MAX_MS,
     exports: createWeightedSemaphore(EXPORTS),
+    waits: createWeightedSemaphore(EVENT_WAITS),
+    ending: context.lifecycle.signal,
   };
 }
 

@@ -15,6 +15,7 @@ import {
   PREVIEW,
 } from "../schemas/campaigns.ts";
 import { NEW_SUPPRESSION, NEW_SUPPRESSIONS } from "../schemas/consent.ts";
+import { EVENT, EVENT_PAGE } from "../schemas/events.ts";
 import { NEW_SENDER_ID } from "../schemas/lists.ts";
 import { DELIVERY_STATUS, RESPONSE_SCHEMAS, SENDER_ID_STATUS } from "../schemas/responses.ts";
 import { MESSAGE_SOURCE } from "../schemas/schema-parts.ts";
@@ -124,6 +125,8 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   SenderIdStatus: SENDER_ID_STATUS,
   WebhookDeliveryStatus: DELIVERY_STATUS,
   EventType: EVENT_TYPE,
+  Event: EVENT,
+  EventPage: EVENT_PAGE,
   ...RESPONSE_SCHEMAS,
   ...ENVELOPES,
   ...EVENT_SCHEMAS,
@@ -162,6 +165,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Usage: "How many messages there were, and what they cost.",
   Account: "Its settings, and who changed what.",
   "API keys": "The keys of the account: what each may do, and when it was last used.",
+  Events: "What changed, for clients that ask instead of being called.",
   "Webhook endpoints": "Where events go, and what became of each delivery.",
 };
 

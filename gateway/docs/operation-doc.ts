@@ -45,6 +45,7 @@ export type OperationDoc = {
     | "Balance"
     | "Sender IDs"
     | "Webhook endpoints"
+    | "Events"
     | "Campaigns"
     | "API keys"
     | "Account"

@@ -3,6 +3,7 @@ import { type ApiKeyPorts, apiKeyOperations } from "./api-keys.ts";
 import { type AuditPorts, listAuditEntriesOperation } from "./audit-entries.ts";
 import { balanceOperation } from "./balance.ts";
 import { type CampaignPorts, campaignOperations } from "./campaigns/all-campaigns.ts";
+import { type EventPorts, listEventsOperation } from "./events.ts";
 import { type InboundPorts, inboundOperations } from "./inbound-messages.ts";
 import { type CancelPorts, cancelOperation } from "./messages/cancel.ts";
 import { getMessageOperation } from "./messages/get.ts";
@@ -34,6 +35,7 @@ export type OperationPorts = SendPorts &
   AuditPorts &
   StatementPorts &
   UsagePorts &
+  EventPorts &
   InboundPorts & { readonly wallets: Parameters<typeof balanceOperation>[0] };
 
 /** Every operation of the API, in the order of its documentation. */
@@ -52,6 +54,7 @@ export function createOperations(ports: OperationPorts, keepsDeprecatedPath: boo
     requestSenderIdOperation(ports),
     ...webhookEndpointOperations(ports.webhooks),
     ...webhookDeliveryOperations(ports),
+    listEventsOperation(ports),
     ...campaignOperations(ports),
     ...inboundOperations(ports),
     ...suppressionOperations(ports),

@@ -18,6 +18,8 @@ export type OperationRequest = {
   readonly isCsv: boolean;
   /** The caller asks for `text/csv`. */
   readonly wantsCsv: boolean;
+  /** A signal that is aborted when the client has left; made at the call, as most requests need none. */
+  readonly whenLeft: () => AbortSignal;
 };
 
 /** The output of a handler; the body is serialised as it is. */
@@ -40,6 +42,8 @@ export type Operation = {
   /** A template; parameters are written `:name`. */
   readonly path: string;
   readonly scope: string;
+  /** It may wait for long without work, so the load limit does not count it. */
+  readonly isLongPoll?: boolean;
   /** Responses carry Deprecation, Sunset and Link. */
   readonly isDeprecated?: boolean;
   /** Removed: responds with 404, and is in neither the documentation nor `Allow`. */

@@ -30,7 +30,7 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
     "sms.v1.WebhookService": [
       ...["CreateEndpoint", "GetEndpoint", "ListEndpoints", "UpdateEndpoint", "DeleteEndpoint"],
       ...["RotateSecret", "ListDeliveries", "GetDelivery", "ResendDelivery", "RecoverDeliveries"],
-      ...["SendTestEvent", "CheckKey", "ListMessageDeliveries", "ListAuditRecords"],
+      ...["SendTestEvent", "CheckKey", "ListMessageDeliveries", "ReadEvents", "ListAuditRecords"],
     ],
     "sms.v1.CampaignService": [
       ...["CreateCampaign", "UpdateCampaign", "DeleteCampaign", "GetCampaign", "ListCampaigns"],

@@ -9,6 +9,7 @@ import { type Mongo, openMongo } from "../shared/io/mongo.ts";
 import { type Nats, openNats } from "../shared/io/nats.ts";
 import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
 import { attemptTracer } from "./adapters/attempt-span.ts";
+import { createEventLog } from "./adapters/event-log.ts";
 import { createEventHandler, DURABLE, type EventHandler, SUBJECTS } from "./adapters/events.ts";
 import { openHttpClient } from "./adapters/http-client/open-http-client.ts";
 import { leaseOwner } from "./adapters/lease-owner.ts";
@@ -106,7 +107,9 @@ export const start: StartService = async (context) => {
     nudge: () => engine.dispatcher.nudge(),
     attemptsMax,
   };
+  const events = { log: createEventLog(nats), box, clock, ending: lifecycle.signal };
   const rpc = createWebhookRpc({
+    events,
     endpoints: managingEndpoints,
     deliveries: managingDeliveries,
     deadLetters,

@@ -38,6 +38,7 @@ export const CLIENT_CALLS: Readonly<Record<string, Call>> = {
   resendWebhookDelivery: (sms) => sms.webhookEndpoints.resendDelivery(ID, ID),
   recoverWebhookDeliveries: (sms) => sms.webhookEndpoints.recover(ID, { since: "2026-11-01" }),
   sendWebhookTest: (sms) => sms.webhookEndpoints.sendTest(ID),
+  listEvents: (sms) => sms.events.read({ limit: 2 }),
   listCampaigns: (sms) => sms.campaigns.list({ status: ["draft"] }),
   createCampaign: (sms) => sms.campaigns.create({ name: "A", from: "Acme", body: "Hi" }),
   getCampaign: (sms) => sms.campaigns.get(ID),

@@ -278,6 +278,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "WebhookService/ListMessageDeliveries": list("endpoint", (tenantId, own) => ({
     ...{ tenantId, messageId: own.message },
   })),
+  "WebhookService/ReadEvents": list(undefined, onlyTenant),
   "WebhookService/ResendDelivery": thing((tenantId, own) => ({
     ...endpoint(tenantId, own),
     deliveryId: own.delivery,

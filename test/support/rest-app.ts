@@ -207,6 +207,8 @@ export function memoryPorts(changes: Partial<OperationPorts> = {}): OperationPor
     sendTime: { minMs: 60_000, maxMs: 7_776_000_000 },
     spanMaxMs: 7_948_800_000,
     exports: createWeightedSemaphore({ totalMax: 8, keyMax: 1, waitersMax: 1, waitMaxMs: 1000 }),
+    waits: createWeightedSemaphore({ totalMax: 8, keyMax: 5, waitersMax: 0, waitMaxMs: 0 }),
+    ending: new AbortController().signal,
     ...changes,
   };
 }

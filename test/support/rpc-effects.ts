@@ -67,6 +67,7 @@ export const READING = [
   "WebhookService/ListDeliveries",
   "WebhookService/GetDelivery",
   "WebhookService/ListMessageDeliveries",
+  "WebhookService/ReadEvents",
   "WebhookService/CheckKey",
   "WebhookService/ListDeadLetters",
   "WebhookService/ListAuditRecords",

@@ -3,6 +3,7 @@ import { type ClientSettings, createCaller } from "./call.ts";
 import { accountMethods } from "./resources/account.ts";
 import { campaignMethods } from "./resources/campaigns.ts";
 import { consentMethods } from "./resources/consent.ts";
+import { eventMethods } from "./resources/events.ts";
 import { messageMethods } from "./resources/messages.ts";
 import { webhookMethods } from "./resources/webhooks.ts";
 
@@ -21,6 +22,7 @@ export type { components, operations } from "./generated/openapi.ts";
 export type { ErrorCode, OperationId, WebhookEvent } from "./generated/operations.ts";
 export type { List, Page } from "./list.ts";
 export type { BodyOf, DataOf, EntryOf, QueryOf } from "./operation-types.ts";
+export type { EventPage } from "./resources/events.ts";
 export { type ReceivedWebhook, verifyWebhook, WebhookSignatureError } from "./webhook.ts";
 
 /** Whether a key sends real messages. */
@@ -40,6 +42,7 @@ export function createSmsClient(settings: ClientSettings) {
     ...messageMethods(call),
     ...accountMethods(call),
     ...webhookMethods(call),
+    ...eventMethods(call),
     ...campaignMethods(call),
     ...consentMethods(call),
   };

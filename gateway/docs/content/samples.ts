@@ -238,3 +238,6 @@ export const DELIVERY_EXAMPLE = {
     },
   ],
 } as const;
+
+/** A place in the events of an account. */
+export const EVENT_CURSOR_EXAMPLE = "k1.9mZzv1mYBt0wqg6S2dJ8o5n0cXk4QyLrTf3hVbWuPaEiGNjDsKxAzO7C";

@@ -91,7 +91,8 @@ function createAllowance(max: number, windowMs: number): () => boolean {
 /** The event cannot be read by any version. */
 class UnreadableError extends Error {}
 
-function readNotices(data: Uint8Array): readonly WebhookEvent[] | Error {
+/** The webhook events of one entry of the stream, or the error that keeps it from being read. */
+export function readNotices(data: Uint8Array): readonly WebhookEvent[] | Error {
   try {
     const event = fromBinary(EventSchema, data);
     if (!isId("event", event.id)) return new UnreadableError("the event has no id");

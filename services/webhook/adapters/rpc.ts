@@ -17,6 +17,7 @@ import {
   SendTestEventResponseSchema,
   WebhookService,
 } from "../../../proto/gen/sms/v1/webhook_pb.js";
+import { isId } from "../../shared/core/ids.ts";
 import { checkItems, invalidField } from "../../shared/core/limits.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { type DeadLetters, replayAudited } from "../../shared/io/dead-letters.ts";
@@ -43,6 +44,7 @@ import {
   type WithSecret,
 } from "../app/endpoint-management.ts";
 import type { Idempotency, RequestKey } from "../app/idempotency.ts";
+import { EVENTS_WAIT_MAX_MS, type ReadEventsParts, readEvents } from "../app/read-events.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import { readBeforeId, readInstantMs } from "../domain/delivery-log-query.ts";
 import { checkIdempotencyKey } from "../domain/idempotency-key.ts";
@@ -63,6 +65,7 @@ const REPLAY_MAX = 1000;
 
 /** Dependencies of the handlers. */
 export type RpcParts = {
+  readonly events: ReadEventsParts;
   readonly endpoints: EndpointParts<ClientSession>;
   readonly deliveries: DeliveryParts<ClientSession>;
   readonly deadLetters: DeadLetters;
@@ -77,6 +80,7 @@ export function createWebhookRpc(parts: RpcParts): ServiceImpl<typeof WebhookSer
     ...deliveryRpc(parts),
     ...keyRpc(parts),
     ...deadLetterRpc(parts),
+    ...eventRpc(parts.events),
     ...auditHandler(WebhookService, parts.audit),
   };
 }
@@ -221,6 +225,23 @@ function deliveryRpc({ deliveries, idempotency, audit }: RpcParts): DeliveryRpc 
         (runOnce) => sendTestEvent(deliveries, key, runOnce),
         recordDelivery,
       );
+    },
+  };
+}
+
+function eventRpc(parts: ReadEventsParts): Pick<Handlers, "readEvents"> {
+  return {
+    async readEvents({ tenantId, mode, eventTypes: types, cursor, limit, waitMs }, { signal }) {
+      if (!isId("tenant", tenantId)) {
+        throw invalidField("tenant_id", "invalid_value", "This is no tenant's id.");
+      }
+      if (waitMs < 0 || waitMs > EVENTS_WAIT_MAX_MS) {
+        const text = `The wait is from 0 to ${EVENTS_WAIT_MAX_MS} ms.`;
+        throw invalidField("wait_ms", "out_of_range", text);
+      }
+      const query = { tenantId, mode: readMode(mode) ?? "live", types, cursor, waitMs } as const;
+      const page = await readEvents(parts, { ...query, limit: readLimit(limit) }, signal);
+      return { bodies: [...page.bodies], cursor: page.cursor };
     },
   };
 }

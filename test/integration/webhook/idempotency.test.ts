@@ -71,6 +71,7 @@ describe("idempotency keys of webhook operations", () => {
       endpoints: nothing,
       deliveries: slow.deliveries,
       deadLetters: nothing,
+      events: nothing,
       audit: createAuditLog(mongo.db, KEPT_MS),
       idempotency: createIdempotency(mongo.client, mongo.db, box, KEPT_MS),
     });

@@ -14,6 +14,7 @@ from .resources import (
     Account,
     ApiKeys,
     Balance,
+    Events,
     InboundMessages,
     Messages,
     SenderIds,
@@ -69,6 +70,7 @@ class SmsClient:
         self.account = Account(self._transport)
         self.api_keys = ApiKeys(self._transport)
         self.webhook_endpoints = WebhookEndpoints(self._transport)
+        self.events = Events(self._transport)
         self.campaigns = Campaigns(self._transport)
         self.inbound_messages = InboundMessages(self._transport)
         self.suppressions = Suppressions(self._transport)

@@ -37,6 +37,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "resendWebhookDelivery": Operation("POST", "/v1/webhook-endpoints/{endpoint_id}/deliveries/{delivery_id}/resend", True),
     "recoverWebhookDeliveries": Operation("POST", "/v1/webhook-endpoints/{endpoint_id}/recover", True),
     "sendWebhookTest": Operation("POST", "/v1/webhook-endpoints/{endpoint_id}/test", True),
+    "listEvents": Operation("GET", "/v1/events", False),
     "listCampaigns": Operation("GET", "/v1/campaigns", False),
     "createCampaign": Operation("POST", "/v1/campaigns", True),
     "getCampaign": Operation("GET", "/v1/campaigns/{campaign_id}", False),

@@ -177,6 +177,26 @@ class ApiKeys(_Resource):
         self._transport.call("revokeApiKey", options, path={"api_key_id": api_key_id})
 
 
+class Events(_Resource):
+    """The events of the key's mode, for programs that no webhook can reach."""
+
+    def read(
+        self, *, options: Options = _DEFAULT, **query: Unpack[t.ListEventsQuery]
+    ) -> t.EventPage:
+        """The events after `cursor`; without one none, and the cursor of the next event."""
+        answer = self._transport.call("listEvents", options, query=_members(query))
+        return cast(t.EventPage, json.loads(answer.body))
+
+    def follow(
+        self, *, options: Options = _DEFAULT, **query: Unpack[t.ListEventsQuery]
+    ) -> List[t.ListEventsEntry]:
+        """Every event from `cursor` on, or from the next one. It waits for more and never ends.
+
+        To continue later, iterate over `pages()` and store each `next_cursor`.
+        """
+        return List(self._transport, "listEvents", options, query={"wait": 20, **_members(query)})
+
+
 class WebhookEndpoints(_Resource):
     """Webhook endpoints and their deliveries."""
 

@@ -267,6 +267,31 @@ WebhookDeliveryStatus: TypeAlias = Literal[
 ]
 
 
+class Event(TypedDict):
+    api_version: Literal["v1"]
+    # When the change happened.
+    created_at: str
+    # As in the webhook of this type.
+    data: dict[str, Any]
+    # The same as in the webhook. Deduplicate by it.
+    id: str
+    tenant_id: str
+    # Known values: `message.status_changed`, `message.sent`, `message.delivered`,
+    # `message.undelivered`, `message.expired`, `message.rejected`, `message.failed`,
+    # `message.cancelled`, `campaign.started`, `campaign.paused`, `campaign.resumed`,
+    # `campaign.completed`, `campaign.cancelled`, `campaign.failed`, `inbound_message.received`,
+    # `recipient.opted_out`, `recipient.opted_in`, `sender_id.approved`, `sender_id.rejected`,
+    # `sender_id.suspended`, `sender_id.reinstated`, `wallet.funded`, `wallet.low_balance`,
+    # `webhook.test`; more may be added.
+    type: str
+
+
+class EventPage(TypedDict):
+    data: list[Event]
+    # Give it as `cursor` of the next request; never null.
+    next_cursor: str
+
+
 MessageStatus: TypeAlias = Literal[
     "scheduled",
     "queued",
@@ -1616,6 +1641,23 @@ RecoverWebhookDeliveriesData: TypeAlias = "WebhookRecovery"
 
 
 SendWebhookTestData: TypeAlias = "WebhookDelivery"
+
+
+class ListEventsQuery(TypedDict):
+    # Only events of these types.
+    event_type: NotRequired[list[EventType]]
+    # The next_cursor of an earlier response; without it the next event is the first.
+    cursor: NotRequired[str]
+    # The most events of a page.
+    limit: NotRequired[int]
+    # How many seconds to wait for a first event.
+    wait: NotRequired[int]
+
+
+ListEventsEntry: TypeAlias = "Event"
+
+
+ListEventsData: TypeAlias = "list[ListEventsEntry]"
 
 
 class ListCampaignsQuery(TypedDict):

@@ -27,6 +27,7 @@ export const OPERATIONS = {
   resendWebhookDelivery: { method: "POST", path: "/v1/webhook-endpoints/{endpoint_id}/deliveries/{delivery_id}/resend", takesKey: true },
   recoverWebhookDeliveries: { method: "POST", path: "/v1/webhook-endpoints/{endpoint_id}/recover", takesKey: true },
   sendWebhookTest: { method: "POST", path: "/v1/webhook-endpoints/{endpoint_id}/test", takesKey: true },
+  listEvents: { method: "GET", path: "/v1/events", takesKey: false },
   listCampaigns: { method: "GET", path: "/v1/campaigns", takesKey: false },
   createCampaign: { method: "POST", path: "/v1/campaigns", takesKey: true },
   getCampaign: { method: "GET", path: "/v1/campaigns/{campaign_id}", takesKey: false },

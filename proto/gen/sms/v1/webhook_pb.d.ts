@@ -923,6 +923,82 @@ export declare type SendTestEventResponse = Message<"sms.v1.SendTestEventRespons
 export declare const SendTestEventResponseSchema: GenMessage<SendTestEventResponse>;
 
 /**
+ * @generated from message sms.v1.ReadEventsRequest
+ */
+export declare type ReadEventsRequest = Message<"sms.v1.ReadEventsRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * Unspecified is LIVE.
+   *
+   * @generated from field: sms.v1.Mode mode = 2;
+   */
+  mode: Mode;
+
+  /**
+   * Empty means all.
+   *
+   * @generated from field: repeated string event_types = 3;
+   */
+  eventTypes: string[];
+
+  /**
+   * The cursor of an earlier response; empty begins with the next event.
+   *
+   * @generated from field: string cursor = 4;
+   */
+  cursor: string;
+
+  /**
+   * 1 to 100, or 0 for 50; else INVALID_ARGUMENT.
+   *
+   * @generated from field: int32 limit = 5;
+   */
+  limit: number;
+
+  /**
+   * 0 to 20,000; else INVALID_ARGUMENT.
+   *
+   * @generated from field: int32 wait_ms = 6;
+   */
+  waitMs: number;
+};
+
+/**
+ * Describes the message sms.v1.ReadEventsRequest.
+ * Use `create(ReadEventsRequestSchema)` to create a new message.
+ */
+export declare const ReadEventsRequestSchema: GenMessage<ReadEventsRequest>;
+
+/**
+ * @generated from message sms.v1.ReadEventsResponse
+ */
+export declare type ReadEventsResponse = Message<"sms.v1.ReadEventsResponse"> & {
+  /**
+   * The bodies of webhooks, JSON. There may be none although more follow.
+   *
+   * @generated from field: repeated string bodies = 1;
+   */
+  bodies: string[];
+
+  /**
+   * Where the next request continues; never empty.
+   *
+   * @generated from field: string cursor = 2;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message sms.v1.ReadEventsResponse.
+ * Use `create(ReadEventsResponseSchema)` to create a new message.
+ */
+export declare const ReadEventsResponseSchema: GenMessage<ReadEventsResponse>;
+
+/**
  * @generated from message sms.v1.CheckKeyRequest
  */
 export declare type CheckKeyRequest = Message<"sms.v1.CheckKeyRequest"> & {
@@ -1335,6 +1411,18 @@ export declare const WebhookService: GenService<{
     methodKind: "unary";
     input: typeof SendTestEventRequestSchema;
     output: typeof SendTestEventResponseSchema;
+  },
+  /**
+   * The events of a tenant and mode, oldest first, as webhooks carry them, for callers that ask instead of being called.
+   * Reads the event stream, so it goes back as far as the stream does, and stores nothing. It waits up to wait_ms for
+   * a first event. INVALID_ARGUMENT out_of_range for a cursor whose place the stream has deleted.
+   *
+   * @generated from rpc sms.v1.WebhookService.ReadEvents
+   */
+  readEvents: {
+    methodKind: "unary";
+    input: typeof ReadEventsRequestSchema;
+    output: typeof ReadEventsResponseSchema;
   },
   /**
    * Whether an idempotency key is free for a request, or has a stored response; changes nothing. FAILED_PRECONDITION
