@@ -1,6 +1,4 @@
-import type { Row } from "../../../services/shared/cli/cell.ts";
 import { defined } from "../../../services/shared/cli/options.ts";
-import { AppError } from "../../../services/shared/core/errors.ts";
 import { showList } from "../calls/pages.ts";
 import type { Run } from "../cli/command.ts";
 import { readWords, toInstant } from "../cli/words.ts";
@@ -44,24 +42,4 @@ export const resend: Run = async ({ connect, options, output }) => {
 export const test: Run = async ({ connect, options, output }) => {
   const id = options.word(0, "The endpoint's id");
   await output.result(await connect().webhookEndpoints.sendTest(id));
-};
-
-export const trigger: Run = async ({ connect, options, output }) => {
-  const type = options.word(0, "The event type");
-  if (type !== "webhook.test") {
-    const text = `The API cannot cause ${type}: webhook.test is the one that it can.`;
-    throw new AppError("validation_error", text);
-  }
-  const { webhookEndpoints } = connect();
-  const wanted = options.named("endpoint");
-  const ids = wanted === undefined ? [] : [wanted];
-  if (wanted === undefined) {
-    for await (const { id, status } of webhookEndpoints.list()) {
-      if (status === "enabled") ids.push(id);
-    }
-  }
-  if (ids.length === 0) throw new AppError("not_found", "There is no enabled endpoint.");
-  const sent: Row[] = [];
-  for (const id of ids) sent.push({ ...(await webhookEndpoints.sendTest(id)) });
-  await output.list(sent, { columns: ["id", "endpoint_id", "status", "event_type", "created_at"] });
 };

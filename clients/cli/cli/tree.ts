@@ -18,7 +18,7 @@ import {
   LIST_COMMAND,
   SEND_COMMAND,
 } from "../commands/message.ts";
-import { TRIGGER_COMMAND, WEBHOOK_GROUP } from "../commands/webhook.ts";
+import { LISTEN_COMMAND, TRIGGER_COMMAND, WEBHOOK_GROUP } from "../commands/webhook.ts";
 import type { CommandContext } from "./command.ts";
 
 /** The name in help, errors and completion. */
@@ -54,7 +54,7 @@ export function smsProgram(): ProgramDefinition<CommandContext> {
       ...[LOGIN_COMMAND, LOGOUT_COMMAND, USE_COMMAND, PROFILES_COMMAND],
       ...[SEND_COMMAND, LIST_COMMAND, GET_COMMAND, CANCEL_COMMAND],
       ...[BALANCE_COMMAND, SENDER_IDS_COMMAND, CAMPAIGN_GROUP, INBOUND_GROUP],
-      ...[WEBHOOK_GROUP, TRIGGER_COMMAND, completionCommand(smsProgram)],
+      ...[WEBHOOK_GROUP, LISTEN_COMMAND, TRIGGER_COMMAND, completionCommand(smsProgram)],
     ],
   };
 }

@@ -45,13 +45,42 @@ export const WEBHOOK_GROUP: Group = {
   ],
 };
 
+const FORWARD_TO = "--forward-to <url>";
+
+export const LISTEN_COMMAND: Command = {
+  name: "listen",
+  about: "Show events as they happen, and send each to a server on this computer.",
+  examples: [
+    "listen --forward-to http://localhost:3000/webhooks",
+    "listen --events message.delivered,message.failed --json",
+    "listen --print-secret",
+  ],
+  options: [
+    { flags: FORWARD_TO, about: "Send each event there as a signed webhook." },
+    { flags: "--events <type,…>", about: "Only events of these types." },
+    { flags: "--print-secret", about: "Print the secret that signs, and end." },
+  ],
+  endsItself: true,
+  load: async () => (await import("../actions/listen.ts")).listen,
+};
+
 export const TRIGGER_COMMAND: Command = {
   name: "trigger",
-  about: "Cause an event: webhook.test is the one that the API can cause.",
-  examples: ["trigger webhook.test", "trigger webhook.test --endpoint whe_01M7…"],
+  about: "Cause an event: webhook.test, one of a test message or campaign, or a sample.",
+  examples: [
+    "trigger message.undelivered",
+    "trigger webhook.test --endpoint whe_01M7…",
+    "trigger wallet.low_balance --forward-to http://localhost:3000/webhooks",
+  ],
   args: "<event-type>",
   options: [
-    { flags: "--endpoint <endpoint-id>", about: "To this endpoint; by default to every enabled." },
+    {
+      flags: "--endpoint <endpoint-id>",
+      about: "webhook.test to this endpoint; by default to every enabled one.",
+    },
+    { flags: "--from <sender-id>", about: "The sender ID; by default the first usable one." },
+    { flags: FORWARD_TO, about: "Send a sample there, and cause nothing." },
   ],
-  load: async () => (await actions()).trigger,
+  endsItself: true,
+  load: async () => (await import("../actions/trigger.ts")).trigger,
 };

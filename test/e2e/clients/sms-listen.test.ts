@@ -1,0 +1,164 @@
+/** `sms listen` and `sms trigger` on the real services, with a server on this computer. */
+import { spawn } from "node:child_process";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect } from "chai";
+import { verifyWebhook, type WebhookEvent } from "../../../clients/typescript/src/client.ts";
+import { eventually } from "../../support/poll.ts";
+import { type Customer, type RestStack, sharedRestStack } from "../../support/rest.ts";
+
+const MAIN = join(import.meta.dirname, "../../../clients/cli/main.ts");
+
+type Received = { readonly body: string; readonly signature: string | undefined };
+
+describe("sms listen", function () {
+  this.timeout(120_000);
+  const received: Received[] = [];
+  const children = new Set<ReturnType<typeof spawn>>();
+  let status = 200;
+  let server: Server;
+  let url: string;
+  let rest: RestStack;
+  let customer: Customer;
+
+  before(async () => {
+    rest = await sharedRestStack();
+    server = createServer(async (request, response) => {
+      let body = "";
+      for await (const piece of request) body += piece;
+      received.push({ body, signature: String(request.headers["x-service-signature"]) });
+      response.writeHead(status).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+  });
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  beforeEach(async () => {
+    customer = await rest.addCustomer();
+    received.length = 0;
+    status = 200;
+  });
+  afterEach(() => {
+    for (const child of children) child.kill("SIGKILL");
+    children.clear();
+  });
+
+  /** Starts a command under the test key; `out` grows until it ends. */
+  function start(words: readonly string[], apiKey = customer.testKey) {
+    const env = { ...process.env, SMS_API_KEY: apiKey, SMS_BASE_URL: rest.stack.gateway };
+    const child = spawn(process.execPath, [MAIN, ...words], { env });
+    children.add(child);
+    const seen = { out: "", err: "" };
+    child.stdout.on("data", (piece) => {
+      seen.out += piece;
+    });
+    child.stderr.on("data", (piece) => {
+      seen.err += piece;
+    });
+    const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+    return { seen, ended, interrupt: () => child.kill("SIGINT") };
+  }
+  async function run(...words: string[]) {
+    const { seen, ended } = start(words);
+    return { code: await ended, ...seen };
+  }
+  async function listen(...words: string[]) {
+    const listening = start(["listen", ...words]);
+    const { seen } = listening;
+    await until(() => `${seen.out}${seen.err}`.includes("Ready"), "that it is ready");
+    return listening;
+  }
+  const until = (isDone: () => boolean, what: string) =>
+    eventually(isDone, { timeoutMs: 60_000, what });
+
+  it("sends each event to the local server, signed with the secret that it prints", async () => {
+    const { seen, ended, interrupt } = await listen("--forward-to", url);
+    const secret = /whsec_\S+/.exec(seen.out)?.[0] ?? "";
+    expect((await run("listen", "--print-secret")).out).to.equal(`${secret}\n`);
+    const caused = await run("trigger", "message.undelivered", "--json");
+    expect(caused.code, caused.err).to.equal(0);
+    const { id } = JSON.parse(caused.out);
+    const types = ["message.status_changed", "message.sent", "message.undelivered"];
+    await until(() => received.length === 4, "four events");
+    const events: WebhookEvent[] = [];
+    for (const webhook of received)
+      events.push(await verifyWebhook({ ...webhook, secret } as never));
+    expect(new Set(events.map(({ type }) => type))).to.deep.equal(new Set(types));
+    await until(() => seen.out.split("200 in").length === 5, "a line for each");
+    expect(seen.out).to.include(id);
+    interrupt();
+    expect(await ended, "Ctrl-C").to.equal(130);
+    expect(seen.err).to.equal("");
+  });
+
+  it("shows a refusal or a missing server in the line, and goes on", async () => {
+    status = 500;
+    const words = ["--events", "message.cancelled", "--forward-to"];
+    const refused = await listen(...words, url);
+    const away = await listen(...words, "http://127.0.0.1:1/");
+    expect((await run("trigger", "message.cancelled")).code).to.equal(0);
+    await until(() => refused.seen.out.includes("→ 500 in"), "the status");
+    await until(() => away.seen.out.includes("→ "), "the failure");
+    expect(away.seen.out).to.match(/message\.cancelled .*→ (ECONNREFUSED|bad port)/);
+    status = 200;
+    expect((await run("trigger", "message.cancelled")).code).to.equal(0);
+    await until(() => refused.seen.out.includes("→ 200 in"), "the next event");
+  });
+
+  it("prints one event a line with --json, of campaigns too", async () => {
+    const listening = await listen("--json", "--events", "campaign.started,campaign.paused");
+    const lines = () =>
+      listening.seen.out
+        .split("\n")
+        .slice(0, -1)
+        .map((line) => JSON.parse(line));
+    expect((await run("trigger", "campaign.paused")).code).to.equal(0);
+    await until(() => lines().length > 0, "an event");
+    expect(lines()[0]).to.include({ type: "campaign.started", api_version: "v1" });
+    await until(() => lines().some(({ type }) => type === "campaign.paused"), "the pause");
+  });
+
+  it("trigger --forward-to sends a sample of any type with a new id to the local server alone", async () => {
+    for (const type of ["wallet.low_balance", "inbound_message.received", "message.delivered"]) {
+      const sent = await run("trigger", type, "--forward-to", url, "--json");
+      expect(sent.code, sent.err).to.equal(0);
+    }
+    const secret = (await run("listen", "--print-secret")).out.trim();
+    const events: WebhookEvent[] = [];
+    for (const webhook of received)
+      events.push(await verifyWebhook({ ...webhook, secret } as never));
+    expect(events.map(({ type }) => type)).to.have.members([
+      ...["wallet.low_balance", "inbound_message.received", "message.delivered"],
+    ]);
+    expect(new Set(events.map(({ id }) => id)).size).to.equal(3);
+    status = 400;
+    expect((await run("trigger", "wallet.funded", "--forward-to", url)).code, "refused").to.equal(
+      4,
+    );
+  });
+
+  it("trigger sends nothing under a live key", async () => {
+    const { seen, ended } = start(["trigger", "message.sent"], customer.apiKey);
+    expect(await ended).to.equal(4);
+    expect(seen.err).to.match(/use a test key/);
+  });
+
+  it("trigger says in one line what it cannot cause", async () => {
+    for (const [type, text] of [
+      ["message.flown", /no event type: message\.status_changed, /],
+      ["wallet.funded", /cannot cause wallet\.funded\. With --forward-to/],
+    ] as const) {
+      const { code, err } = await run("trigger", type);
+      expect(code).to.be.oneOf([2, 4]);
+      expect(err)
+        .to.match(text)
+        .and.match(/^sms: [^\n]*\n$/);
+    }
+    const wrongUrl = await run("listen", "--forward-to", "http://");
+    expect(wrongUrl.code).to.equal(2);
+  });
+});
