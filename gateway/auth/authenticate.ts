@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
 import type { Caller } from "./caller.ts";
-import type { CallerCache } from "./caller-cache.ts";
+import { type CallerCache, isCaller } from "./caller-cache.ts";
 import { refusedKey } from "./refused-key.ts";
 import { isFromConsole } from "./same-origin.ts";
 import { sessionSecret } from "./session-cookie.ts";
@@ -35,7 +35,7 @@ export function createAuthenticator(options: {
     const secret = sessionSecret(headers);
     if (secret === undefined) return undefined;
     const caller = await sessions.find(secret);
-    if (caller === undefined) return undefined;
+    if (!isCaller(caller)) return undefined;
     if (!isFromConsole(method, headers, ownOrigin)) {
       throw new AppError(
         "origin_not_allowed",
@@ -50,16 +50,14 @@ export function createAuthenticator(options: {
     async authenticate(credentials) {
       const { headers, authorization } = credentials;
       const secret = BEARER.exec(authorization ?? "")?.[1];
-      const caller =
+      const found =
         headers.authorization === undefined
           ? await ofSession(credentials)
           : secret === undefined
             ? undefined
             : await keys.find(secret);
-      if (caller === undefined) {
-        throw refusedKey(authorization);
-      }
-      return caller;
+      if (isCaller(found)) return found;
+      throw refusedKey(authorization, found);
     },
   };
 }

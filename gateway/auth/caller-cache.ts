@@ -2,19 +2,25 @@ import { hash } from "node:crypto";
 import { setRecent } from "../../services/shared/flow/lru.ts";
 import type { Caller } from "./caller.ts";
 
-/** Loads the caller behind a secret, given as the hex of its SHA-256; undefined for an invalid one. */
-export type LoadCaller = (hashHex: string) => Promise<Caller | undefined>;
+/** Why a secret that was good is good no more. */
+export type SecretEnd = "revoked" | "expired";
+
+/** The caller behind a secret, or the end of one that was good; undefined for an unknown one. */
+export type FoundCaller = Caller | SecretEnd | undefined;
+
+/** Looks up a secret, given as the hex of its SHA-256. */
+export type LoadCaller = (hashHex: string) => Promise<FoundCaller>;
 
 /** Callers by their secret: API keys, or sessions of the console. */
 export type CallerCache = {
-  find(secret: string): Caller | undefined | Promise<Caller | undefined>;
+  find(secret: string): FoundCaller | Promise<FoundCaller>;
   /** Removes the caller of one secret (hex of its hash), or all callers of a tenant. */
   forget(hashHex: string): void;
   forgetTenant(tenantId: string): void;
 };
 
-/** A cached caller, or `undefined` for an invalid secret; valid until `untilMs`. */
-type CacheEntry = { readonly caller: Caller | undefined; readonly untilMs: number };
+/** A cached result; valid until `untilMs`. */
+type CacheEntry = { readonly found: FoundCaller; readonly untilMs: number };
 
 /** Valid secrets cached; beyond, the oldest entry is evicted. */
 const GOOD_MAX = 50_000;
@@ -31,26 +37,25 @@ const BAD_MAX = 10_000;
 export function createCallerCache(loadCaller: LoadCaller, cacheMs: number): CallerCache {
   const good = new Map<string, CacheEntry>();
   const bad = new Map<string, CacheEntry>();
-  const inFlight = new Map<string, Promise<Caller | undefined>>();
+  const inFlight = new Map<string, Promise<FoundCaller>>();
 
   function keep(hashHex: string, entry: CacheEntry): void {
-    const isGood = entry.caller !== undefined;
-    const [into, outOf, max] = isGood ? [good, bad, GOOD_MAX] : [bad, good, BAD_MAX];
+    const [into, outOf, max] = isCaller(entry.found) ? [good, bad, GOOD_MAX] : [bad, good, BAD_MAX];
     outOf.delete(hashHex);
     setRecent(into, hashHex, entry, max);
   }
 
-  function load(hashHex: string): Promise<Caller | undefined> {
+  function load(hashHex: string): Promise<FoundCaller> {
     const running = inFlight.get(hashHex);
     if (running !== undefined) return running;
     const startedMs = Date.now();
-    const loading: Promise<Caller | undefined> = loadCaller(hashHex)
-      .then((caller) => {
+    const loading: Promise<FoundCaller> = loadCaller(hashHex)
+      .then((found) => {
         // Do not cache a result whose secret was invalidated while the call was in progress.
         if (inFlight.get(hashHex) === loading) {
-          keep(hashHex, { caller, untilMs: startedMs + cacheMs });
+          keep(hashHex, { found, untilMs: startedMs + cacheMs });
         }
-        return caller;
+        return found;
       })
       .finally(() => {
         if (inFlight.get(hashHex) === loading) inFlight.delete(hashHex);
@@ -66,8 +71,8 @@ export function createCallerCache(loadCaller: LoadCaller, cacheMs: number): Call
       const leftMs = entry === undefined ? 0 : entry.untilMs - Date.now();
       // More than `cacheMs` left means that the clock was set back: the age is unknown.
       if (entry === undefined || leftMs <= 0 || leftMs > cacheMs) return load(hashHex);
-      if (entry.caller !== undefined && leftMs < cacheMs / 2) load(hashHex).catch(() => undefined);
-      return entry.caller;
+      if (isCaller(entry.found) && leftMs < cacheMs / 2) load(hashHex).catch(() => undefined);
+      return entry.found;
     },
     forget(hashHex) {
       good.delete(hashHex);
@@ -75,10 +80,15 @@ export function createCallerCache(loadCaller: LoadCaller, cacheMs: number): Call
       inFlight.delete(hashHex);
     },
     forgetTenant(tenantId) {
-      for (const [hashHex, { caller }] of good) {
-        if (caller?.tenantId === tenantId) good.delete(hashHex);
+      for (const [hashHex, { found }] of good) {
+        if (isCaller(found) && found.tenantId === tenantId) good.delete(hashHex);
       }
       inFlight.clear();
     },
   };
+}
+
+/** Whether a lookup found a caller. */
+export function isCaller(found: FoundCaller): found is Caller {
+  return typeof found === "object";
 }

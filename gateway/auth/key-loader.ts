@@ -1,12 +1,16 @@
 import type { Client } from "@connectrpc/connect";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
-import type { AuthenticateResponse, TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
+import {
+  type AuthenticateResponse,
+  KeyEnd,
+  type TenantService,
+} from "../../proto/gen/sms/v1/tenant_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { createDataLoader } from "../../services/shared/flow/data-loader.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
-import { type Caller, tenantLimits } from "./caller.ts";
+import { tenantLimits } from "./caller.ts";
 import { compileNetworks } from "./caller-address.ts";
-import type { LoadCaller } from "./caller-cache.ts";
+import type { FoundCaller, LoadCaller, SecretEnd } from "./caller-cache.ts";
 
 const TIMEOUT = { timeoutMs: 3000 } as const;
 
@@ -39,9 +43,14 @@ function toRequest(hashHex: string) {
   return { secretSha256: Buffer.from(hashHex, "hex") };
 }
 
-function toCaller(answer: AuthenticateResponse | undefined): Caller | undefined {
-  const { key, tenant } = answer ?? {};
-  if (key === undefined || tenant === undefined) return undefined;
+const ENDS: ReadonlyMap<KeyEnd | undefined, SecretEnd> = new Map([
+  [KeyEnd.REVOKED, "revoked"],
+  [KeyEnd.EXPIRED, "expired"],
+]);
+
+function toCaller(answer: AuthenticateResponse | undefined): FoundCaller {
+  const { key, tenant, ended } = answer ?? {};
+  if (key === undefined || tenant === undefined) return ENDS.get(ended);
   const { allowedNetworks } = key;
   return {
     keyId: key.id,

@@ -1,11 +1,14 @@
 import { AppError } from "../../services/shared/core/errors.ts";
+import type { SecretEnd } from "./caller-cache.ts";
 
-/**
- * The same text for an unknown and for a revoked key: only the tenant service knows which, and a stranger must not
- * learn it.
- */
 export const UNKNOWN_KEY =
-  "The API key is unknown or revoked. Check that it is whole, and that it belongs to this service.";
+  "The API key is unknown. Check that it is whole, and that it belongs to this service.";
+
+/** Only a caller that presents the whole secret of such a key reads these, so a stranger learns nothing. */
+const ENDED: Readonly<Record<SecretEnd, string>> = {
+  revoked: "The API key was revoked. Send another key of your account.",
+  expired: "The API key has expired. Send another key of your account.",
+};
 
 const MISSING = "The request has no API key. Send one header Authorization: Bearer <API_KEY>.";
 
@@ -17,9 +20,12 @@ const NO_KEY =
 
 const KEY_FORM = /^sk_(?:live|test)_[A-Za-z0-9_-]{43}$/;
 
-/** The refusal of an `Authorization` header. It depends on the header's form only, which the sender knows. */
-export function refusedKey(header: string | undefined): AppError {
-  return new AppError("unauthenticated", textOf(header));
+/**
+ * The refusal of an `Authorization` header, by its form and by the end of its key; undefined for a key that never
+ * existed.
+ */
+export function refusedKey(header: string | undefined, end?: SecretEnd): AppError {
+  return new AppError("unauthenticated", end === undefined ? textOf(header) : ENDED[end]);
 }
 
 function textOf(header: string | undefined): string {

@@ -26,9 +26,10 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
   },
   unauthenticated: {
     detail: UNKNOWN_KEY,
-    happened: "The request carries no API key, or one that does not exist or has been revoked.",
+    happened:
+      "The request carries no API key, or one that does not exist, was revoked or has expired.",
     fix:
-      "`detail` says whether the header is missing, malformed, or has a key that is unknown or revoked. Send " +
+      "`detail` says whether the header is missing or malformed, or its key unknown, revoked or expired. Send " +
       "`Authorization: Bearer <API_KEY>` with a key of your account. Look for a cut-off key, or one of another " +
       "environment.",
     retry: NO_RETRY,

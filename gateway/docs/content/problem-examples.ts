@@ -23,6 +23,7 @@ const REQUIRED = "This field is required.";
 const CASES: Partial<Readonly<Record<ErrorCode, readonly [Case, ...Case[]]>>> = {
   unauthenticated: [
     { summary: "An unknown key" },
+    { summary: "A revoked key", detail: refusedKey(undefined, "revoked").message },
     { summary: "No key", detail: refusedKey(undefined).message },
     { summary: "A header of another form", detail: refusedKey("Basic").message },
   ],

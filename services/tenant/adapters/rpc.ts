@@ -6,6 +6,7 @@ import {
   AuthenticateResponseSchema,
   type IssueApiKeyRequest,
   IssueApiKeyResponseSchema,
+  KeyEnd as KeyEndProto,
   TenantService as TenantRpc,
 } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { isId } from "../../shared/core/ids.ts";
@@ -22,7 +23,7 @@ import { auditHandler } from "../../shared/rpc/audit-handler.ts";
 import { readMode } from "../../shared/rpc/mode.ts";
 import { readRequestKey } from "../../shared/rpc/request-key.ts";
 import type { Authenticated, TenantService } from "../app/tenants.ts";
-import type { ApiKey } from "../domain/api-key.ts";
+import type { ApiKey, KeyEnd } from "../domain/api-key.ts";
 import type { identityHandlers } from "./identity-rpc.ts";
 import { tenantToProto } from "./proto.ts";
 import type { SealedAnswers } from "./sealed-answers.ts";
@@ -122,7 +123,7 @@ export function tenantRoutes(
         checkItems("requests", requests.length, 1, LOOKUPS_MAX);
         const hashes = requests.map(({ secretSha256 }) => secretSha256);
         const results = await service.authenticateMany(hashes);
-        return { answers: results.map((one) => (one === undefined ? {} : authenticated(one))) };
+        return { answers: results.map(authenticated) };
       },
     });
   };
@@ -161,11 +162,17 @@ async function issueApiKey(
   return Object.assign(fromBinary(IssueApiKeyResponseSchema, response), { replayed });
 }
 
-function authenticated({
-  key,
-  tenant,
-}: Authenticated): MessageInitShape<typeof AuthenticateResponseSchema> {
-  return { key: keyToProto(key), tenant: tenantToProto(tenant) };
+const KEY_ENDS: Readonly<Record<KeyEnd, KeyEndProto>> = {
+  revoked: KeyEndProto.REVOKED,
+  expired: KeyEndProto.EXPIRED,
+};
+
+function authenticated(
+  found: Authenticated | KeyEnd | undefined,
+): MessageInitShape<typeof AuthenticateResponseSchema> {
+  if (found === undefined) return {};
+  if (typeof found === "string") return { ended: KEY_ENDS[found] };
+  return { key: keyToProto(found.key), tenant: tenantToProto(found.tenant) };
 }
 
 function keyToProto(key: ApiKey): MessageInitShape<typeof ApiKeySchema> {

@@ -7,9 +7,11 @@ import {
   type ApiKey,
   createApiKey,
   createApiKeyFor,
+  endOf,
   hashSecret,
   hintOf,
   isGood,
+  type KeyEnd,
   type KeyMode,
   type NewApiKey,
   newSecret,
@@ -118,20 +120,22 @@ export function createTenantService(
   }
 
   /**
-   * Finds the keys of secrets by hash, in order; undefined for unknown, revoked and expired ones. The
-   * lookup is by hash, so its duration reveals nothing about the secret.
+   * Finds the keys of secrets by hash, in order; undefined for unknown ones. Only the holder of a whole secret learns
+   * that its key has ended. The lookup is by hash, so its duration reveals nothing about the secret.
    */
   async function authenticateMany(
     secretHashes: readonly Uint8Array[],
-  ): Promise<(Authenticated | undefined)[]> {
+  ): Promise<(Authenticated | KeyEnd | undefined)[]> {
     const keys = await store.findKeysByHash(secretHashes);
     const nowMs = clock.now();
     const active = keys.map((key) => (key !== undefined && isGood(key, nowMs) ? key : undefined));
     noteUse(active.filter((key) => key !== undefined));
     const ids = new Set(active.flatMap((key) => key?.tenantId ?? []));
-    if (ids.size === 0) return active.map(() => undefined);
-    const tenants = new Map((await store.findTenants([...ids])).map((one) => [one.id, one]));
-    return active.map((key) => {
+    const found = ids.size === 0 ? [] : await store.findTenants([...ids]);
+    const tenants = new Map(found.map((one) => [one.id, one]));
+    return keys.map((key) => {
+      const end = key === undefined ? undefined : endOf(key, nowMs);
+      if (end !== undefined) return end;
       const tenant = tenants.get(key?.tenantId ?? "");
       return key === undefined || tenant === undefined ? undefined : { key, tenant };
     });
@@ -252,8 +256,8 @@ export function createTenantService(
     /** Finds the key of a secret by hash. Errors: `unauthenticated`. */
     async authenticate(secretHash: Uint8Array): Promise<Authenticated> {
       const [found] = await authenticateMany([secretHash]);
-      if (found === undefined) throw new AppError("unauthenticated", "The API key is not valid.");
-      return found;
+      if (typeof found === "object") return found;
+      throw new AppError("unauthenticated", "The API key is not valid.");
     },
   };
 }

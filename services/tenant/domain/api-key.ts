@@ -51,6 +51,15 @@ export type NewApiKey = {
 /** What limits the key that another key, or a console session, makes. */
 export type KeyMaker = { readonly mode: KeyMode; readonly scopes: readonly string[] };
 
+/** Why a key can be used no more. */
+export type KeyEnd = "revoked" | "expired";
+
+/** The end of a key that can be used no more; undefined for a good one. */
+export function endOf(key: ApiKey, nowMs: number): KeyEnd | undefined {
+  if (isGood(key, nowMs)) return undefined;
+  return key.revokedAtMs === undefined ? "expired" : "revoked";
+}
+
 /** Whether a key can be used. */
 export function isGood({ revokedAtMs, expiresAtMs }: ApiKey, nowMs: number): boolean {
   return revokedAtMs === undefined && (expiresAtMs === undefined || expiresAtMs > nowMs);

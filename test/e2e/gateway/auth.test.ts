@@ -85,7 +85,9 @@ describe("REST: authentication and rate limits", function () {
           await rest.call("GET", "/v1/balance", { apiKey }),
           await elsewhere("GET", "/v1/balance", { apiKey }),
         ];
-        return answers.every(({ status }) => status === 401);
+        return answers.every(
+          ({ status, body }) => status === 401 && /was revoked/.test(body.detail),
+        );
       },
       { timeoutMs: 5000 },
     );

@@ -54,7 +54,9 @@ describe("batched look-ups", () => {
       ];
       await service().revokeApiKey(one.id, gone.key.id);
       const secrets = [second.secret, "unknown", gone.secret, first.secret, second.secret];
-      const found = await service().authenticateMany(secrets.map(hashSecret));
+      const answers = await service().authenticateMany(secrets.map(hashSecret));
+      expect(answers[2]).to.equal("revoked");
+      const found = answers.map((each) => (typeof each === "object" ? each : undefined));
       expect(found.map((each) => each?.key.id)).to.deep.equal([
         second.key.id,
         undefined,

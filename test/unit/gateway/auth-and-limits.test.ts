@@ -243,6 +243,27 @@ describe("the authenticator", () => {
     expect(calls).to.have.length(1);
   });
 
+  for (const [ended, text] of [
+    [0, /^The API key is unknown\./],
+    [1, /^The API key was revoked\./],
+    [2, /^The API key has expired\./],
+    [9, /^The API key is unknown\./],
+  ] as const) {
+    it(`says of a key with the end ${ended} that ${text.source}, from the cache too`, async () => {
+      const { load, calls } = tenantsThat(async () => ({ ended }));
+      const authenticator = authenticatorOf(load);
+      for (let time = 0; time < 2; time += 1) {
+        const error = await authenticator.authenticate(header).then(
+          () => undefined,
+          (refused: AppError) => refused,
+        );
+        expect(error?.code).to.equal("unauthenticated");
+        expect(error?.message).to.match(text);
+      }
+      expect(calls).to.have.length(1);
+    });
+  }
+
   it("accepts the scheme name in any case", async () => {
     const { load } = tenantsThat(async () => good);
     const authenticator = authenticatorOf(load);

@@ -4,7 +4,7 @@
 // @generated from file sms/v1/tenant.proto (package sms.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Mode } from "./common_pb.js";
 import type { AuthenticateSessionsRequestSchema, ChangeRoleRequestSchema, ChangeRoleResponseSchema, CreatePortalLinkRequestSchema, CreatePortalLinkResponseSchema, EndSessionRequestSchema, EndSessionResponseSchema, InvitePersonRequestSchema, InvitePersonResponseSchema, ListMembershipsRequestSchema, ListMembershipsResponseSchema, ListPeopleRequestSchema, ListPeopleResponseSchema, ListSessionsRequestSchema, ListSessionsResponseSchema, OpenSessionRequestSchema, OpenSessionResponseSchema, RemovePersonRequestSchema, RemovePersonResponseSchema, RequestSignInRequestSchema, RequestSignInResponseSchema, Session, SwitchTenantRequestSchema } from "./identity_pb.js";
@@ -848,6 +848,13 @@ export declare type AuthenticateResponse = Message<"sms.v1.AuthenticateResponse"
    * @generated from field: sms.v1.Tenant tenant = 2;
    */
   tenant?: Tenant | undefined;
+
+  /**
+   * Only in AuthenticateMany, without key and tenant: the secret is one of a key that has ended.
+   *
+   * @generated from field: sms.v1.KeyEnd ended = 3;
+   */
+  ended: KeyEnd;
 };
 
 /**
@@ -877,7 +884,7 @@ export declare const AuthenticateManyRequestSchema: GenMessage<AuthenticateManyR
  */
 export declare type AuthenticateManyResponse = Message<"sms.v1.AuthenticateManyResponse"> & {
   /**
-   * In the order of the requests; empty for a secret that is unknown, revoked or expired.
+   * In the order of the requests; empty for a secret that is unknown, and only `ended` for a revoked or expired one.
    *
    * @generated from field: repeated sms.v1.AuthenticateResponse answers = 1;
    */
@@ -928,6 +935,33 @@ export declare type AuthenticateSessionsResponse_Answer = Message<"sms.v1.Authen
  * Use `create(AuthenticateSessionsResponse_AnswerSchema)` to create a new message.
  */
 export declare const AuthenticateSessionsResponse_AnswerSchema: GenMessage<AuthenticateSessionsResponse_Answer>;
+
+/**
+ * Why a secret that was good is good no more.
+ *
+ * @generated from enum sms.v1.KeyEnd
+ */
+export enum KeyEnd {
+  /**
+   * @generated from enum value: KEY_END_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: KEY_END_REVOKED = 1;
+   */
+  REVOKED = 1,
+
+  /**
+   * @generated from enum value: KEY_END_EXPIRED = 2;
+   */
+  EXPIRED = 2,
+}
+
+/**
+ * Describes the enum sms.v1.KeyEnd.
+ */
+export declare const KeyEndSchema: GenEnum<KeyEnd>;
 
 /**
  * @generated from service sms.v1.TenantService
