@@ -41,6 +41,9 @@ restart: install ## S=wallet[,mongod…]: restarts processes or servers with the
 status: some-node ## each process with its readiness and memory
 	@$(ANY_NODE) deploy/dev/status.ts
 
+disk: some-node ## how much disk the packages, the servers and the stack take
+	@$(ANY_NODE) deploy/dev/disk.ts
+
 logs: some-node ## [S=wallet] [F=1]: the end of the logs, or of one; F=1 follows
 	@$(ANY_NODE) deploy/dev/logs.ts "$(S)" "$(F)"
 
@@ -154,6 +157,6 @@ release: install ## VERSION=x.y.z: checks, writes the version everywhere, dates 
 fuzz: install ## [SECONDS=60] [SEED=…] [TARGET=http]: random input for the parsers; keeps failures|test/fuzz/fuzz.ts
 	@$(NODE) test/fuzz/fuzz.ts
 
-.PHONY: help install some-node up down restart status logs demo reset check test test-slow bench bench-peers bench-steady bench-rpc \
+.PHONY: help install some-node up down restart status disk logs demo reset check test test-slow bench bench-peers bench-steady bench-rpc \
   bench-text bench-smpp bench-wallet bench-webhook bench-campaign bench-list bench-fairness bench-connector-rate \
   bench-memory bench-overload bench-attacks bench-request-cost bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz clients screenshots release
