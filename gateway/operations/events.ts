@@ -24,7 +24,7 @@ export type EventPorts = {
 export const EVENT_WAITS_PER_ACCOUNT = 5;
 
 /** Requests of all accounts that may wait at this gateway: each holds a connection and a call. */
-export const EVENT_WAITS_MAX = 256;
+export const EVENT_WAITS_MAX = 64;
 
 /** For the call around its wait. */
 const CALL_MS = 5000;

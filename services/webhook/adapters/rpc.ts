@@ -44,7 +44,7 @@ import {
   type WithSecret,
 } from "../app/endpoint-management.ts";
 import type { Idempotency, RequestKey } from "../app/idempotency.ts";
-import { EVENTS_WAIT_MAX_MS, type ReadEventsParts, readEvents } from "../app/read-events.ts";
+import { createReadEvents, EVENTS_WAIT_MAX_MS, type ReadEventsParts } from "../app/read-events.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import { readBeforeId, readInstantMs } from "../domain/delivery-log-query.ts";
 import { checkIdempotencyKey } from "../domain/idempotency-key.ts";
@@ -230,6 +230,7 @@ function deliveryRpc({ deliveries, idempotency, audit }: RpcParts): DeliveryRpc 
 }
 
 function eventRpc(parts: ReadEventsParts): Pick<Handlers, "readEvents"> {
+  const read = createReadEvents(parts);
   return {
     async readEvents({ tenantId, mode, eventTypes: types, cursor, limit, waitMs }, { signal }) {
       if (!isId("tenant", tenantId)) {
@@ -240,7 +241,7 @@ function eventRpc(parts: ReadEventsParts): Pick<Handlers, "readEvents"> {
         throw invalidField("wait_ms", "out_of_range", text);
       }
       const query = { tenantId, mode: readMode(mode) ?? "live", types, cursor, waitMs } as const;
-      const page = await readEvents(parts, { ...query, limit: readLimit(limit) }, signal);
+      const page = await read({ ...query, limit: readLimit(limit) }, signal);
       return { bodies: [...page.bodies], cursor: page.cursor };
     },
   };

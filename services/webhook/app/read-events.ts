@@ -2,7 +2,7 @@
  * Events for a caller that asks for them. They are read from the stream at the request, so events without a reader
  * cost nothing, and any replica can answer any request (ADR 158).
  */
-import type { AppError } from "../../shared/core/errors.ts";
+import { AppError } from "../../shared/core/errors.ts";
 import type { EventType } from "../../shared/core/event-types.ts";
 import { invalidField } from "../../shared/core/limits.ts";
 import { pause } from "../../shared/flow/backoff.ts";
@@ -64,6 +64,9 @@ export type EventPage = { readonly bodies: readonly string[]; readonly cursor: s
 /** Longest wait of one call. Proxies end idle connections after 30 or 60 seconds. */
 export const EVENTS_WAIT_MAX_MS = 20_000;
 
+/** Calls that one process lets wait: each counts among the calls that it takes at all. */
+const WAITS_MAX = 256;
+
 /** Entries that one call reads at most: of a tenant with many events, few may be of the mode and types. */
 const SCAN_MAX = 250;
 
@@ -73,8 +76,25 @@ const NOTICE_LEAD_MS = 25;
 /** The longest time between two reads while waiting, as a notice may be lost. */
 const REREAD_MS = 1000;
 
-/** Reads one page, and waits for its first event. Throws `validation_error`. */
-export async function readEvents(
+/** Creates the use case: reads one page, and waits for its first event. Throws `validation_error`, `rate_limited`. */
+export function createReadEvents(parts: ReadEventsParts, waitsMax = WAITS_MAX) {
+  let waiting = 0;
+  return async (query: EventQuery, signal: AbortSignal): Promise<EventPage> => {
+    if (query.waitMs === 0) return readEvents(parts, query, signal);
+    if (waiting >= waitsMax) {
+      const text = "Too many requests wait for events; try again shortly.";
+      throw new AppError("rate_limited", text, { retryAfterMs: 5000 });
+    }
+    waiting += 1;
+    try {
+      return await readEvents(parts, query, signal);
+    } finally {
+      waiting -= 1;
+    }
+  };
+}
+
+async function readEvents(
   parts: ReadEventsParts,
   query: EventQuery,
   signal: AbortSignal,
