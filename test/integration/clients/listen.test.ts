@@ -1,4 +1,4 @@
-/** `sms listen` on the real gateway with a webhook service in memory: what it asks for, and how it survives an outage. */
+/** `sms listen` on the real gateway with a webhook service in memory: its requests, and how it survives an outage. */
 import { spawn } from "node:child_process";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
