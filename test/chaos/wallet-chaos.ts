@@ -232,7 +232,7 @@ async function publishSent({ harness, random }: World, settlements: readonly Sen
     const item = { id, subject: `events.message.${tenantId}.sent`, data };
     return random() < 0.2 ? [item, { ...item, id: `${id}-again` }] : [item];
   });
-  await publishAll(harness.nats.jetstream, items);
+  await publishAll(harness.nats.connection, items);
 }
 
 /** The documented retry rule: repeat the same request after an outage or a lost response. */

@@ -179,7 +179,7 @@ export async function openWebhooksAndReceiver(settings: Readonly<Record<string, 
 /** Publishes events as the services do. */
 export async function publishEvents(nats: Nats, events: readonly Event[]): Promise<void> {
   await publishAll(
-    nats.jetstream,
+    nats.connection,
     events.map((event) => ({
       id: event.id,
       subject: `events.message.${event.tenantId}.test`,

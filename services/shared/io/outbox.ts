@@ -74,7 +74,7 @@ export function createOutbox(options: {
     isTransient: () => true,
     async flush(tickets) {
       await publishAll(
-        nats.jetstream,
+        nats.connection,
         tickets.flatMap((ticket) => ticket.items),
       );
       remove(tickets.map((ticket) => ticket.id));
@@ -110,7 +110,7 @@ export function createOutbox(options: {
       .toArray();
     if (documents.length === 0) return false;
     for (const document of documents) {
-      await publishAll(nats.jetstream, document.items.map(toItem));
+      await publishAll(nats.connection, document.items.map(toItem));
     }
     await collection.deleteMany({ _id: { $in: documents.map((document) => document._id) } });
     log.info({ documents: documents.length }, "the sweeper published events");

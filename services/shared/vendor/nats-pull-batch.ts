@@ -16,30 +16,36 @@ const LIMIT_MS = 2000;
  * Takes at most `batch` of a durable consumer's available messages (`CONSUMER.MSG.NEXT` with `no_wait`). Messages
  * in transit at the time limit are redelivered after the acknowledgement wait.
  */
-export async function pullBatch(
+export function pullBatch(
   connection: NatsConnection,
   stream: string,
   durable: string,
   batch: number,
 ): Promise<JsMsg[]> {
-  const inbox = createInbox();
-  const subscription = connection.subscribe(inbox);
-  const limit = setTimeout(() => subscription.unsubscribe(), LIMIT_MS);
-  const messages: JsMsg[] = [];
-  try {
-    const request = JSON.stringify({ batch, no_wait: true });
-    connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`, request, { reply: inbox });
-    for await (const message of subscription) {
-      // A status message: no more messages, or an error.
-      if (message.data.length === 0 && message.headers !== undefined && message.headers.code > 0) {
-        break;
-      }
-      messages.push(toJsMsg(message));
-      if (messages.length === batch) break;
+  return new Promise((resolve, reject) => {
+    const messages: JsMsg[] = [];
+    // A callback: an iterator of the client costs a promise for each message.
+    const subscription = connection.subscribe(createInbox(), {
+      callback(error, message) {
+        if (error !== null) {
+          reject(error);
+          return end();
+        }
+        // A status message: no more messages, or an error.
+        if (message.data.length === 0 && (message.headers?.code ?? 0) > 0) return end();
+        messages.push(toJsMsg(message));
+        if (messages.length === batch) end();
+      },
+    });
+    const limit = setTimeout(end, LIMIT_MS);
+    function end(): void {
+      clearTimeout(limit);
+      subscription.unsubscribe();
+      resolve(messages);
     }
-    return messages;
-  } finally {
-    clearTimeout(limit);
-    subscription.unsubscribe();
-  }
+    void subscription.closed.then(end);
+    const request = JSON.stringify({ batch, no_wait: true });
+    const reply = subscription.getSubject();
+    connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`, request, { reply });
+  });
 }

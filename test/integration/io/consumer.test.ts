@@ -64,7 +64,7 @@ describe("a durable consumer", () => {
       subject,
       data: new Uint8Array(1),
     }));
-    await publishAll(nats.jetstream, items);
+    await publishAll(nats.connection, items);
     // The killed process: it takes everything and acknowledges nothing.
     expect(await pullBatch(nats.connection, EVENT_STREAM, durable, 160)).to.have.length(160);
     read();

@@ -104,7 +104,7 @@ describe("the wallet and the event stream", () => {
       eventOf(b, reservationId, FAILED),
       { ...sent, id: newId("event") },
     ];
-    await publishAll(wallet.nats.jetstream, events);
+    await publishAll(wallet.nats.connection, events);
     await drained();
     const after = await wallet.wallets.get(tenantId);
     expect(after.held).to.equal(0n);
@@ -126,7 +126,7 @@ describe("the wallet and the event stream", () => {
     const reservationId = await hold(1);
     const stray = eventOf(newId("message"), newId("reservation"), SENT);
     const good = eventOf(newId("message"), reservationId, SENT);
-    await publishAll(wallet.nats.jetstream, [stray, good]);
+    await publishAll(wallet.nats.connection, [stray, good]);
     await eventually(async () => (await wallet.wallets.get(tenantId)).held === 0n);
     await drained();
     const dead = await wallet.mongo.db.collection("dead_letters").find({ durable }).toArray();
@@ -163,7 +163,7 @@ describe("the wallet and the event stream", () => {
     const items = Array.from({ length: 45 }, () => {
       return { id: newId("event"), subject: `${subject}.x`, data: new Uint8Array(1) };
     });
-    await publishAll(wallet.nats.jetstream, items);
+    await publishAll(wallet.nats.connection, items);
     const read = startConsumer({
       nats: wallet.nats,
       db: wallet.mongo.db,
@@ -188,7 +188,7 @@ describe("the wallet and the event stream", () => {
   it("measures the age of the oldest unsettled event while later ones are settled", async () => {
     const subject = `events.other.${tenantId}`;
     const publish = async (end: string) => {
-      await publishAll(wallet.nats.jetstream, [
+      await publishAll(wallet.nats.connection, [
         { id: newId("event"), subject: `${subject}.${end}`, data: new Uint8Array(1) },
       ]);
       return Date.now();
