@@ -26,6 +26,7 @@ type Item = {
   readonly requestId: string;
   /** The trace of the request, if it is recorded. */
   readonly traceparent?: string | undefined;
+  readonly resolve: (outcome: SendOutcome) => void;
 };
 
 type SendOutcome = SendMessagesResponse | Error;
@@ -33,8 +34,12 @@ type SendOutcome = SendMessagesResponse | Error;
 /** Sends in one call; messaging accepts up to 256. */
 const BATCH_MAX = 64;
 
-/** Interval between calls that are not full; a single send after an idle interval is sent at once. */
-const MIN_INTERVAL_MS = 5;
+/**
+ * Interval between calls: the one of the commit batches behind them (ADR 163). It ends when this many sends wait. A
+ * client that sends one message after the other does not wait.
+ */
+const MIN_INTERVAL_MS = 20;
+const FULL_AT = 32;
 
 /** Sends of one account in progress: a flood from one account leaves capacity for the others. */
 const ACCOUNT_MAX = 384;
@@ -57,12 +62,18 @@ export function createSendBatcher(
   messaging: Client<typeof MessagingService>,
   waitMaxMs = WAIT_MAX_MS,
 ): SendOne {
-  const batcher = createBatcher<Item, { readonly outcome: Promise<SendOutcome> }>({
+  const batcher = createBatcher<Item, undefined>({
     name: "single sends",
     batchMax: BATCH_MAX,
     queueMax: QUEUE_MAX,
+    concurrency: Number.POSITIVE_INFINITY,
     minIntervalMs: MIN_INTERVAL_MS,
-    flush: async (items) => inFirstTrace(items, () => startCall(messaging, items)),
+    fullAt: FULL_AT,
+    flushesAfterOne: true,
+    async flush(items) {
+      await inFirstTrace(items, () => sendEach(messaging, items));
+      return items.map(() => undefined);
+    },
   });
   const accounts = createKeyedSemaphore(ACCOUNT_MAX);
   return (tenantId, request, requestId) => {
@@ -72,8 +83,9 @@ export function createSendBatcher(
       if (performance.now() - arrivedMs > waitMaxMs) {
         throw new AppError("service_unavailable", "The send took too long; try again shortly.");
       }
-      const { outcome } = await batcher.add({ request, requestId, traceparent });
-      return unwrap(await outcome);
+      const { promise, resolve } = Promise.withResolvers<SendOutcome>();
+      batcher.add({ request, requestId, traceparent, resolve }).catch(resolve);
+      return unwrap(await promise);
     });
   };
 }
@@ -85,31 +97,27 @@ function inFirstTrace<T>(items: readonly Item[], run: () => T): T {
   return runInCall({ requestId: first.requestId, traceparent: first.traceparent }, run);
 }
 
-/** Starts a call and returns before it ends; the outcomes never reject. */
-function startCall(messaging: Client<typeof MessagingService>, items: readonly Item[]) {
-  const pending = items.map(() => Promise.withResolvers<SendOutcome>());
-  void sendEach(messaging, items, (at, outcome) => pending[at]?.resolve(outcome));
-  return pending.map(({ promise }) => ({ outcome: promise }));
-}
-
 /** Never rejects. If the call fails, results that arrived before stay valid. */
 async function sendEach(
   messaging: Client<typeof MessagingService>,
   items: readonly Item[],
-  resolve: (at: number, outcome: SendOutcome) => void,
 ): Promise<void> {
-  const resolveRest = (outcome: SendOutcome) => {
-    for (const at of items.keys()) resolve(at, outcome);
-  };
+  const unanswered = new Set(items);
   try {
     const stream = messaging.sendEach(toRequest(items), { timeoutMs: TIMEOUT_MS });
     for await (const { positions, results } of stream) {
-      for (const [index, at] of positions.entries()) resolve(at, toOutcome(results[index]));
+      for (const [index, at] of positions.entries()) {
+        const item = items[at];
+        if (item === undefined) continue;
+        unanswered.delete(item);
+        item.resolve(toOutcome(results[index]));
+      }
     }
-    resolveRest(incomplete());
+    for (const { resolve } of unanswered) resolve(incomplete());
   } catch (error) {
     // Do not retry: messaging may have accepted the sends. The customer decides.
-    resolveRest(toAppError(error));
+    const failure = toAppError(error);
+    for (const { resolve } of unanswered) resolve(failure);
   }
 }
 
@@ -126,7 +134,7 @@ export async function sendList(
   return unwrap(toOutcome(results[0]));
 }
 
-function toRequest(items: readonly Item[]) {
+function toRequest(items: readonly Omit<Item, "resolve">[]) {
   return {
     requests: items.map(({ request }) => request),
     requestIds: items.map(({ requestId }) => requestId),

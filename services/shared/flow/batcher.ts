@@ -30,6 +30,8 @@ export type BatcherOptions<Item, Result> = {
   readonly maxIntervalMs?: number;
   /** Ignore the interval while no flush is running; useful with a `concurrency` above 1. */
   readonly flushesWhenIdle?: boolean;
+  /** Ignore the interval while no flush is running and the last one had a single item. */
+  readonly flushesAfterOne?: boolean;
   /** This many waiting items end the interval. `batchMax` unless set. */
   readonly fullAt?: number;
   /** Failures of a whole flush that splitting cannot cure. */
@@ -60,6 +62,7 @@ export function createBatcher<Item, Result>(
   const interval = createMinInterval(options.minIntervalMs ?? 0, options.maxIntervalMs);
   let queue: Entry<Item, Result>[] = [];
   let running = 0;
+  let lastSize = 0;
   let isScheduled = false;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
@@ -78,8 +81,9 @@ export function createBatcher<Item, Result>(
   }
 
   function mayStartNow(): boolean {
-    const isIdle = options.flushesWhenIdle === true && running === 0;
-    return isIdle || isClosed || queue.length >= fullAt;
+    if (isClosed || queue.length >= fullAt) return true;
+    if (running > 0) return false;
+    return options.flushesWhenIdle === true || (options.flushesAfterOne === true && lastSize <= 1);
   }
 
   function start(): void {
@@ -91,6 +95,7 @@ export function createBatcher<Item, Result>(
       const entries = queue.length <= batchMax ? queue : queue.slice(0, batchMax);
       queue = queue.length <= batchMax ? [] : queue.slice(batchMax);
       running += 1;
+      lastSize = entries.length;
       void run(entries);
     }
   }

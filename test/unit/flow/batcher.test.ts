@@ -141,6 +141,29 @@ describe("a batcher", () => {
     expect(begun.map(({ items }) => items)).to.deep.equal([[1], [2]]);
   });
 
+  it("keeps the interval only after a flush of several items when flushesAfterOne is set", async () => {
+    const begunMs: number[] = [];
+    const batcher = createBatcher<number, number>({
+      name: "t",
+      batchMax: 10,
+      queueMax: 10,
+      minIntervalMs: 300,
+      flushesAfterOne: true,
+      flush: async (items) => {
+        begunMs.push(performance.now());
+        return items;
+      },
+    });
+    await batcher.add(1);
+    await Promise.all([batcher.add(2), batcher.add(3)]);
+    await batcher.add(4);
+
+    const [first = 0, second = 0, third = 0] = begunMs;
+    expect(begunMs).to.have.length(3);
+    expect(second - first, "after one item").to.be.below(250);
+    expect(third - second, "after two items").to.be.at.least(298);
+  });
+
   it("ends the interval once fullAt items wait", async () => {
     const begun: (readonly number[])[] = [];
     const ends: (() => void)[] = [];
