@@ -121,7 +121,7 @@ bench-connector-rate: install ## two carrier replicas at 100 submits per second:
 bench-memory: install ## memory of each idle process, and its start time|test/load/bench-memory.ts
 	@$(NODE) test/load/bench-memory.ts
 
-profile: install ## [WRITE=1] CPU microseconds per message, by process and by step; WRITE=1 writes them to docs/benchmarks.md|test/load/profile.ts
+profile: install ## [WRITE=1] [PROFILES=folder] CPU microseconds per message, by process and by step; WRITE=1 writes them to docs/benchmarks.md, PROFILES keeps V8's samples|test/load/profile.ts
 	@$(NODE) test/load/profile.ts
 
 bench-list: install ## pages of each filter among ten million messages|test/load/bench-list.ts

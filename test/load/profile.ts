@@ -1,10 +1,12 @@
 /**
- * `make profile [COUNT=5000] [WRITE=1]`: CPU microseconds per message. By process: first the accept
+ * `make profile [COUNT=5000] [WRITE=1] [PROFILES=folder]`: CPU microseconds per message. By process: first the accept
  * path alone (the connector stands still), then everything to the settled, notified message. Then the
  * same once more with V8's sampling profiler in each service, which tells by step. CPU time hardly
  * depends on what else the machine does, so two runs tell the same story. `WRITE=1` puts the tables
- * into `docs/benchmarks.md`.
+ * into `docs/benchmarks.md`. `PROFILES` keeps the samples, as files that Chrome's developer tools open.
  */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { MongoClient } from "mongodb";
 import { processLayout } from "../../deploy/dev/process-table.ts";
 import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
@@ -57,19 +59,24 @@ try {
 }
 
 /** Sends COUNT messages while the connector is paused, then resumes it and waits for their end. */
-async function inPhases<T>(observe: (work: () => Promise<void>) => Promise<T>): Promise<Phases<T>> {
+async function inPhases<T>(
+  observe: (work: () => Promise<void>, phase: keyof Phases<T>) => Promise<T>,
+): Promise<Phases<T>> {
   const firstId = newId("message");
   await setConnector(stack, ConnectorState.PAUSED);
-  const accept = await observe(() => sendAll(stack, COUNT, (at) => singleSend(stack, at)));
+  const accept = await observe(
+    () => sendAll(stack, COUNT, (at) => singleSend(stack, at)),
+    "accept",
+  );
   const dispatch = await observe(async () => {
     await setConnector(stack, ConnectorState.ACTIVE);
     await settled(client, firstId, COUNT);
-  });
+  }, "dispatch");
   return { accept, dispatch };
 }
 
 /** The samples of the services' profilers and mongod's counters during `work`. */
-async function sharesWhile(work: () => Promise<void>): Promise<Shares> {
+async function sharesWhile(work: () => Promise<void>, phase: string): Promise<Shares> {
   const services = processesIn(stack.pids).filter(([name]) => !NOT_NODE.has(name));
   const profilers = await Promise.all(services.map(([, pid]) => startProfile(pid)));
   const before = await mongodTime(client);
@@ -77,7 +84,11 @@ async function sharesWhile(work: () => Promise<void>): Promise<Shares> {
   const shares = new Map([["mongod", sharesByCollection(before, await mongodTime(client))]]);
   const profiles = await Promise.all(profilers.map((profiler) => profiler.stop()));
   profiles.forEach((profile, at) => {
-    shares.set(services[at]?.[0] ?? "", sharesByStep(profile));
+    const name = services[at]?.[0] ?? "";
+    shares.set(name, sharesByStep(profile));
+    const folder = process.env.PROFILES;
+    if (folder === undefined) return;
+    writeFileSync(join(folder, `${name}.${phase}.cpuprofile`), JSON.stringify(profile));
   });
   return shares;
 }
