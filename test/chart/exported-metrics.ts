@@ -35,7 +35,8 @@ export function registryOfEverything(): Registry {
   createWebhookMetrics(metrics);
   addWebhookGauges(metrics, { figures, eventLag: count, deadLetters: count });
   // Only metrics that are read at a scrape.
-  const messaging = { queries: { queues: async () => [] } } as unknown as OpenMessaging;
+  const queries = { queues: async () => [], countQuiet: count };
+  const messaging = { queries } as unknown as OpenMessaging;
   registerMetrics(metrics, messaging, outbox, () => []);
   watchOutboxAge(metrics, "sender_id", outbox.backlog);
   createConsentMetrics(metrics, { outbox, unowned: count });

@@ -2,10 +2,10 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { expect } from "chai";
 import { parse, stringify } from "yaml";
 import { ROOT } from "../../deploy/dev/paths.ts";
+import { smsctlProgram } from "../../services/smsctl/cli/tree.ts";
 import { skipSince } from "../support/skip.ts";
 import { namesIn, oneSampleOfEach, registryOfEverything, seriesNames } from "./exported-metrics.ts";
 import { ALL_VALUES, chartSuite, MINIMAL, render } from "./helm.ts";
@@ -82,8 +82,8 @@ chartSuite("alerts and dashboards", () => {
     }
   });
 
-  it("every link between runbooks leads somewhere, and every smsctl command in them exists", async () => {
-    const commands = await commandsOfSmsctl();
+  it("every link between runbooks leads somewhere, and every smsctl command in them exists", () => {
+    const commands = commandsOfSmsctl();
     let named = 0;
     for (const name of readdirSync(RUNBOOKS)) {
       const text = readFileSync(join(RUNBOOKS, name), "utf8");
@@ -226,18 +226,12 @@ function dashboards(): Dashboard[] {
 }
 
 /** `noun verb` of each, and the nouns alone. */
-async function commandsOfSmsctl(): Promise<string[]> {
-  const folder = join(ROOT, "services/smsctl/commands");
-  const found = await Promise.all(
-    readdirSync(folder).map(async (file) => {
-      const noun = file.replace(/\.ts$/, "");
-      const exported: Record<string, object> = await import(pathToFileURL(join(folder, file)).href);
-      const tables = Object.entries(exported).filter(([name]) => name.endsWith("_COMMANDS"));
-      const verbs = tables.flatMap(([, table]) => Object.keys(table));
-      return [noun, ...verbs.map((verb) => `${noun} ${verb}`)];
-    }),
+function commandsOfSmsctl(): string[] {
+  return smsctlProgram().entries.flatMap((entry) =>
+    "commands" in entry
+      ? [entry.name, ...entry.commands.map(({ name }) => `${entry.name} ${name}`)]
+      : [entry.name],
   );
-  return found.flat();
 }
 
 function expressionsOfDashboards(): string[] {
