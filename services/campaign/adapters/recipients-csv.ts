@@ -5,19 +5,21 @@ import { type SubmittedRow, VARIABLES_MAX } from "../domain/check-row.ts";
 
 const FORM = { required: "to", known: ["client_reference"], columnsMax: VARIABLES_MAX + 2 };
 
-/** How spreadsheets keep a number as text: '0803…, ="0803…". */
-const AS_TEXT = /^\s*(?:'([^']*)|="([^"]*)")\s*$/;
+/** How spreadsheets keep a number as text, without white space around it: '0803…, ="0803…". */
+const AS_TEXT = /^(?:'([^']*)|="([^"]*)")$/;
 
+/** `trim` first: a regular expression with white space at both ends takes the square of a long cell's length. */
 function asTyped(cell: string): string {
-  const [, quoted, formula] = AS_TEXT.exec(cell) ?? [];
+  const [, quoted, formula] = AS_TEXT.exec(cell.trim()) ?? [];
   return quoted ?? formula ?? cell;
 }
 
 /** The rows of a file, with the faults of lines that are no rows. Throws `validation_error` for a wrong file. */
 export async function* readRecipientsCsv(
   bytes: Uint8Array,
+  signal?: AbortSignal,
 ): AsyncGenerator<SubmittedRow | RowFault> {
-  for await (const row of readCsv(bytes, FORM)) {
+  for await (const row of readCsv(bytes, FORM, signal)) {
     if (isFault(row)) yield row;
     else {
       const variables = new Map(row.cells);

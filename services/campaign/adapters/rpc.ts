@@ -143,13 +143,15 @@ function recipientMethods({
   idempotency,
 }: UseCases): Pick<Methods, "addRecipients" | "listRecipients" | "clearRecipients"> {
   return {
-    async addRecipients(request) {
+    async addRecipients(request, { signal }) {
       const { scope, id } = targetOf(request);
       const isFile = request.csv.length > 0;
       if (!isFile) checkItems("recipients", request.rows.length, 1, LIST_MAX);
       const key = readRequestKey(request, `recipients.${id}`);
       const answered = await runOnce(idempotency, key, async () => {
-        const rows = isFile ? readRecipientsCsv(request.csv) : request.rows.map(toSubmitted);
+        const rows = isFile
+          ? readRecipientsCsv(request.csv, signal)
+          : request.rows.map(toSubmitted);
         const made = await recipients.add(scope, id, rows);
         const faults = made.faults.map((fault) => ({ ...fault }));
         const response = encode(AddRecipientsResponseSchema, { ...made, faults });

@@ -140,7 +140,7 @@ function suppressionMethods({
         next: last === undefined ? "" : `${last.number}|${last.sender}`,
       };
     },
-    async addSuppressions({ tenantId, suppressions: rows, csv, source: wanted }) {
+    async addSuppressions({ tenantId, suppressions: rows, csv, source: wanted }, { signal }) {
       checkTenant(tenantId);
       const isFile = csv.length > 0;
       if (!isFile) checkItems("suppressions", rows.length, 1, ITEMS_MAX);
@@ -150,7 +150,7 @@ function suppressionMethods({
             "source",
             SOURCES.find((one) => one === wanted),
           );
-      const given = isFile ? readSuppressionsCsv(csv) : listed(rows);
+      const given = isFile ? readSuppressionsCsv(csv, signal) : listed(rows);
       const made = await suppressions.add(tenantId, source, given);
       return { ...made, faults: made.faults.map((fault) => ({ ...fault })) };
     },

@@ -7,8 +7,9 @@ const FORM = { required: "number", known: ["sender", "reason"], columnsMax: 64 }
 /** The rows of a file; columns without a meaning are ignored. Throws `validation_error` for a wrong file. */
 export async function* readSuppressionsCsv(
   bytes: Uint8Array,
+  signal?: AbortSignal,
 ): AsyncGenerator<SubmittedSuppression | RowFault> {
-  for await (const row of readCsv(bytes, FORM)) {
+  for await (const row of readCsv(bytes, FORM, signal)) {
     if (isFault(row)) yield row;
     else {
       const cell = (name: string) => row.cells.get(name)?.trim() ?? "";

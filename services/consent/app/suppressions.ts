@@ -46,13 +46,17 @@ export function createSuppressions(parts: {
         counts.unchanged += step.length - added;
         step = [];
       };
-      for await (const row of rows) {
-        const checked = isFault(row) ? row : check(tenantId, source, row, clock.now());
-        if (isFault(checked)) faults.add(checked);
-        else if (step.push(checked) === STEP) await flush();
+      try {
+        for await (const row of rows) {
+          const checked = isFault(row) ? row : check(tenantId, source, row, clock.now());
+          if (isFault(checked)) faults.add(checked);
+          else if (step.push(checked) === STEP) await flush();
+        }
+        await flush();
+      } finally {
+        // The steps before an error stay.
+        if (counts.added > 0) invalidation.changed(tenantId);
       }
-      await flush();
-      if (counts.added > 0) invalidation.changed(tenantId);
       return { ...counts, ...faults.result() };
     },
 

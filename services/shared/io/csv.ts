@@ -1,17 +1,24 @@
 /**
  * Reads CSV files of customers: UTF-8 with or without a byte order mark, RFC 4180 quoting, comma, semicolon or tab as
  * the header or a line `sep=;` before it has it. A line end inside quotes becomes one line feed. Empty cells after the
- * last column are ignored. Rows are parsed as they are taken, so a file needs no memory but its own.
+ * last column are ignored. Rows are parsed as they are taken, so a file needs no memory but its own, and files have at
+ * most half of the event loop.
  */
 import { Readable } from "node:stream";
 import { parse } from "csv-parse";
+import { CSV_DELIMITERS_MAX, CSV_LINES_MAX, exceededCsvBound } from "../core/csv-bounds.ts";
 import { AppError } from "../core/errors.ts";
 import type { RowFault } from "../core/row-faults.ts";
+import { createLoopTurns } from "../flow/loop-turns.ts";
 
 const DELIMITERS = [",", ";", "\t"] as const;
 /** One field is at most a value of 1,000 characters; a quote that never ends is found soon. */
 const RECORD_CHARS_MAX = 200_000;
-const PIECE_BYTES = 65_536;
+/** Short lines of so much take some 12 ms. */
+const PIECE_BYTES = 16_384;
+
+/** The turns of all files in the process. */
+const turns = createLoopTurns();
 
 type Parsed = { readonly record: string[]; readonly info: { readonly lines: number } };
 
@@ -27,10 +34,14 @@ export type CsvForm = {
   readonly columnsMax: number;
 };
 
-/** The rows of a file, with the faults of lines that are no rows. Throws `validation_error` for a wrong file. */
+/**
+ * The rows of a file, with the faults of lines that are no rows. Throws `validation_error` for a wrong file, and the
+ * reason of `signal` once that is aborted: a file of half a million wrong numbers takes longer than its caller waits.
+ */
 export async function* readCsv(
   bytes: Uint8Array,
   form: CsvForm,
+  signal?: AbortSignal,
 ): AsyncGenerator<CsvRow | RowFault> {
   const { text, delimiter } = withoutSeparatorLine(decode(bytes));
   let lastLine = 0;
@@ -49,7 +60,9 @@ export async function* readCsv(
     // As spreadsheets read it: a quote inside a field without quotes is a character of it.
     relax_quotes: true,
   });
-  Readable.from(piecesOf(Buffer.from(text))).pipe(parser);
+  const pieces = Readable.from(piecesOf(Buffer.from(text), signal));
+  // A pipe does not pass on the error of its source.
+  pieces.once("error", (error) => parser.destroy(error)).pipe(parser);
   let names: readonly string[] | undefined;
   try {
     for await (const { record, info } of parser as AsyncIterable<Parsed>) {
@@ -64,9 +77,16 @@ export async function* readCsv(
   if (names === undefined) throw fileFault("too_few", "The file has no header row.");
 }
 
-/** The parser keeps every record of a piece until it is taken, so it gets the file in pieces. */
-function* piecesOf(file: Buffer): Generator<Buffer> {
-  for (let at = 0; at < file.length; at += PIECE_BYTES) yield file.subarray(at, at + PIECE_BYTES);
+/**
+ * The parser keeps every record of a piece until it is taken, so it gets the file in pieces. Between two of them the
+ * event loop serves others; streams alone never let it.
+ */
+async function* piecesOf(file: Buffer, signal?: AbortSignal): AsyncGenerator<Buffer> {
+  for (let at = 0; at < file.length; at += PIECE_BYTES) {
+    await turns.next();
+    signal?.throwIfAborted();
+    yield file.subarray(at, at + PIECE_BYTES);
+  }
 }
 
 /** The line where a record begins; a quoted field may hold line ends. */
@@ -86,12 +106,13 @@ function readHeader(record: readonly string[], form: CsvForm): string[] {
     const message = `The header row names no column "${form.required}" with the numbers.`;
     throw fileFault("missing_column", message);
   }
+  // Before the search for doubles, whose time grows with the square of the columns.
+  if (names.length > form.columnsMax) {
+    throw fileFault("too_many", `A file has at most ${form.columnsMax} columns.`);
+  }
   const doubled = names.find((name, at) => name !== "" && names.indexOf(name) !== at);
   if (doubled !== undefined) {
     throw fileFault("duplicate_column", `The column "${doubled.slice(0, 64)}" is twice.`);
-  }
-  if (names.length > form.columnsMax) {
-    throw fileFault("too_many", `A file has at most ${form.columnsMax} columns.`);
   }
   return names;
 }
@@ -150,12 +171,21 @@ function decode(bytes: Uint8Array): string {
   // Text in UTF-16 has a byte order mark, or zero bytes: each ASCII character has one.
   const isMarked = (file[0] === 0xff && file[1] === 0xfe) || (file[0] === 0xfe && file[1] === 0xff);
   if (isMarked || file.includes(0)) throw wrongEncoding("UTF-16, or it is no text");
+  const exceeded = exceededCsvBound(file);
+  if (exceeded !== undefined) throw fileFault("too_many", TOO_MANY[exceeded]);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes).replaceAll(/\r\n?/g, "\n");
   } catch {
     throw wrongEncoding("another encoding, Latin-1 perhaps");
   }
 }
+
+const count = (value: number) => value.toLocaleString("en-US");
+
+const TOO_MANY = {
+  lines: `A file has at most ${count(CSV_LINES_MAX)} lines; split it.`,
+  delimiters: `A file has at most ${count(CSV_DELIMITERS_MAX)} commas, semicolons and tabs; split it.`,
+};
 
 function wrongEncoding(found: string): AppError {
   return fileFault("invalid_encoding", `The file is in ${found}; save it as UTF-8.`);

@@ -151,4 +151,53 @@ describe("a file of recipients", () => {
     }
     expect(found).to.deep.equal(names);
   });
+
+  for (const [what, file, fault] of [
+    ["lines", "to\n".padEnd(1_000_010, "1\n"), /^too_many: .* 500,000 lines/],
+    ["line ends of old Macs", "to\r".padEnd(1_000_010, "1\r"), /^too_many: .* 500,000 lines/],
+    ["commas", "to\n".padEnd(1_000_010, ","), /^too_many: .* 1,000,000 commas/],
+    ["columns", `to${";".repeat(900_000)}`, /^too_many: .* 66 columns/],
+  ] as const) {
+    it(`with too many ${what} is refused`, async () => {
+      expect(await refusal(file)).to.match(fault);
+    });
+  }
+
+  it("with a header of thousands of names is refused for their number, before doubles are looked for", async () => {
+    const names = Array.from({ length: 40_000 }, (_, at) => at.toString(36));
+    expect(await refusal(`to,${names.join(",")},to\n`)).to.match(/^too_many: .* 66 columns/);
+  });
+
+  it("with a long cell of white space is read in time that grows with its length", async () => {
+    const startMs = performance.now();
+    expect(await verdicts(`to\n'${" ".repeat(190_000)}'x\n`)).to.deep.equal(["2 too_long"]);
+    // The square of the length took 20 s.
+    expect(performance.now() - startMs).to.be.below(5000);
+  });
+
+  it("leaves the event loop to others while it is read", async () => {
+    let turns = 0;
+    const timer = setInterval(() => {
+      turns += 1;
+    }, 1);
+    const found = await verdicts("to\n".padEnd(400_000, "1\n"));
+    clearInterval(timer);
+    expect(found).to.have.length(199_999);
+    expect(turns).to.be.at.least(10);
+  });
+
+  it("is read no further when its caller has left", async () => {
+    const leaving = new AbortController();
+    let rows = 0;
+    const reading = (async () => {
+      for await (const _ of readRecipientsCsv(
+        Buffer.from("to\n".padEnd(400_000, "1\n")),
+        leaving.signal,
+      )) {
+        if (++rows === 1) leaving.abort(new Error("left"));
+      }
+    })();
+    expect(await reading.then(String, String)).to.equal("Error: left");
+    expect(rows).to.be.below(50_000);
+  });
 });
