@@ -285,5 +285,5 @@ function namespaceObjects(namespace: string): string {
     crd("monitoring.coreos.com", "v1", "ServiceMonitor"),
     crd("monitoring.coreos.com", "v1", "PrometheusRule"),
   ];
-  return objects.map((object) => JSON.stringify(object)).join("\n---\n");
+  return JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
 }

@@ -42,9 +42,9 @@ export function runBeside(program: string, args: readonly string[]): Promise<Sai
   });
 }
 
-/** Applies the objects of a YAML text. */
-export function apply(yaml: string): void {
-  run("kubectl", ["apply", "--server-side", "-f", "-"], yaml);
+/** Applies the object, or the `List`, of a JSON text. kubectl reads one that begins with a brace as JSON alone. */
+export function apply(json: string): void {
+  run("kubectl", ["apply", "--server-side", "-f", "-"], json);
 }
 
 /** The kinds that the cluster can list, less those that controllers fill by themselves. */
