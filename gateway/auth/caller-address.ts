@@ -52,3 +52,13 @@ export function callerAddress(
   }
   return first;
 }
+
+/**
+ * What one client has for itself: an IPv4 address, or the /64 of an IPv6 address (RFC 6177). Text that is no address
+ * is returned as it is.
+ */
+export function networkOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(":") : parsed.toString();
+}

@@ -6,6 +6,7 @@ import { AppError } from "../../services/shared/core/errors.ts";
 import { runInCall } from "../../services/shared/rpc/call-context.ts";
 import { type AdmissionParts, addressOf, admit } from "../auth/admission.ts";
 import { actorName, type Caller } from "../auth/caller.ts";
+import { networkOf } from "../auth/caller-address.ts";
 import { isFromConsole } from "../auth/same-origin.ts";
 import { type BodyLimits, readBody } from "../http/body.ts";
 import type { RequestState } from "../http/request-state.ts";
@@ -24,7 +25,7 @@ export type ConsoleParts = AdmissionParts & {
 };
 
 const BODY_BYTES_MAX = 4096;
-/** Requests of strangers, by address: one a second, twenty at once. */
+/** Requests of strangers, by network: one a second, twenty at once. */
 const STRANGERS = { rate: 1, burst: 20, cost: 1 } as const;
 
 /** A body with these members and no others. */
@@ -38,7 +39,8 @@ export async function admitStranger(parts: ConsoleParts, context: Context): Prom
     throw new AppError("origin_not_allowed", "Sign in on the console's own pages.");
   }
   const address = addressOf(parts, context);
-  const { isAllowed, retryAfterMs } = await parts.rateLimiter.take(`console ${address}`, STRANGERS);
+  const bucket = `console ${networkOf(address)}`;
+  const { isAllowed, retryAfterMs } = await parts.rateLimiter.take(bucket, STRANGERS);
   if (!isAllowed) {
     throw new AppError("rate_limited", "Too many requests; wait a little.", { retryAfterMs });
   }

@@ -2,6 +2,7 @@ import type { Context } from "koa";
 import type { OpenSessionResponse } from "../../proto/gen/sms/v1/identity_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
+import { networkOf } from "../auth/caller-address.ts";
 import { sessionCookie } from "../auth/session-cookie.ts";
 import { setHeader } from "../http/set-header.ts";
 import { admitStranger, type ConsoleRoute, compileBody, readJson } from "./console-request.ts";
@@ -14,7 +15,9 @@ const validateToken = compileBody({ token: { type: "string", minLength: 1, maxLe
 export const signIn: ConsoleRoute = async (parts, context) => {
   const address = await admitStranger(parts, context);
   const { email } = await readJson(parts, context, validateSignIn);
-  await rpcAnswer(parts.tenants.requestSignIn({ email: String(email), address }));
+  // Attempts are counted by it.
+  const network = networkOf(address);
+  await rpcAnswer(parts.tenants.requestSignIn({ email: String(email), address: network }));
   // The same answer for an address without an account.
   context.status = 202;
   context.body = { data: { object: "sign_in_request" } };

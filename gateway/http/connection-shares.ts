@@ -4,8 +4,7 @@
  * may have its address.
  */
 import type { Socket } from "node:net";
-import ipaddr from "ipaddr.js";
-import type { AddressMatcher } from "../auth/caller-address.ts";
+import { type AddressMatcher, networkOf } from "../auth/caller-address.ts";
 
 /** Counts the connections of each address. */
 export type ConnectionShares = {
@@ -47,10 +46,4 @@ export function createConnectionShares(max: number, isExempt: AddressMatcher): C
     },
     trust: remove,
   };
-}
-
-/** An IPv4 address, or the /64 of an IPv6 address, which one subscriber has for itself (RFC 6177). */
-export function networkOf(address: string): string {
-  const parsed = ipaddr.process(address);
-  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(":") : parsed.toString();
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { Agent, get, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { expect } from "chai";
-import { networkOf } from "../../../gateway/http/connection-shares.ts";
+import { networkOf } from "../../../gateway/auth/caller-address.ts";
 import { eventually } from "../../support/poll.ts";
 import { API_KEY, openRestApp, type RestApp, type RestAppOptions } from "../../support/rest-app.ts";
 

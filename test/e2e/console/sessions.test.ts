@@ -41,11 +41,14 @@ describe("the console's sessions", function () {
     await rest?.close();
   });
 
-  function openBrowser(): Browser {
-    const origin = new URL(rest.stack.gateway).origin;
-    // Each browser has an address of its own: strangers are limited by address.
+  /** Each browser has an address of its own: strangers are limited by network. */
+  function nextAddress(): string {
     addresses += 1;
-    const address = `198.18.${addresses >> 8}.${addresses & 255}`;
+    return `198.18.${addresses >> 8}.${addresses & 255}`;
+  }
+
+  function openBrowser(address = nextAddress()): Browser {
+    const origin = new URL(rest.stack.gateway).origin;
     const browser: Browser = {
       cookie: "",
       async call(method, path, { body, headers = {} } = {}) {
@@ -230,6 +233,22 @@ describe("the console's sessions", function () {
     expect(statuses).to.include(429);
     const refused = await ask();
     expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 900);
+  });
+
+  it("the IPv6 addresses of one network count as one caller", async () => {
+    const ask = (address: string, email: string) =>
+      openBrowser(address).call("POST", `${API}/sign-in`, { body: { email } });
+    const statuses = [];
+    for (let at = 1; at <= 5; at += 1) {
+      statuses.push((await ask(`2001:db8:7:7::${at}`, `many${at}@example.org`)).status);
+    }
+    expect(statuses).to.deep.equal([202, 202, 202, 429, 429]);
+    expect((await ask("2001:db8:7:8::1", "many@example.org")).status).to.equal(202);
+    const tries = Array.from({ length: 30 }, (_, at) =>
+      openBrowser(`2001:db8:7:9::${at}`).call("POST", `${API}/session`, { body: { token: "x" } }),
+    );
+    const answers = (await Promise.all(tries)).map(({ status }) => status);
+    expect(new Set(answers)).to.deep.equal(new Set([404, 429]));
   });
 
   it("the last owner stays, whoever asks", async () => {
