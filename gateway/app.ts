@@ -16,7 +16,7 @@ import {
   identify,
   removeRateLimitHeaders,
 } from "./auth/admission.ts";
-import { actorName, type Caller } from "./auth/caller.ts";
+import { actorName, type Caller, isTestKey } from "./auth/caller.ts";
 import { announcesBody, type BodyLimits, isCsv, readBody } from "./http/body.ts";
 import type { Cors } from "./http/cors.ts";
 import { mustDrain, respondAndDrain } from "./http/drain-request.ts";
@@ -191,6 +191,9 @@ function dispatch(parts: AppParts, table: OperationTable): Middleware {
     if (!caller.scopes.has(operation.scope)) {
       throw new AppError("insufficient_scope", lacksScope(caller, operation.scope));
     }
+    if (operation.isLiveOnly === true && isTestKey(caller)) {
+      throw new AppError("insufficient_scope", LIVE_ONLY);
+    }
     if (state.bodyBytes.length > LARGE_BYTES) {
       const { tenantId } = caller;
       releaseAtEnd(state, await parts.largeBodies.handle(tenantId, state.bodyBytes.length));
@@ -204,6 +207,8 @@ function dispatch(parts: AppParts, table: OperationTable): Middleware {
     respond(context, await handle(context, operation, match));
   };
 }
+
+const LIVE_ONLY = "A test key may not change what live messages obey. Use a live key.";
 
 function lacksScope({ session }: Caller, scope: string): string {
   return session === undefined

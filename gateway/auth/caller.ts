@@ -1,4 +1,4 @@
-import type { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import type { Tenant } from "../../proto/gen/sms/v1/tenant_pb.js";
 import type { Role } from "../../services/shared/core/roles.ts";
 
@@ -45,4 +45,9 @@ export function tenantLimits(tenant: Tenant) {
 /** The caller's name in audit trails. */
 export function actorName({ keyId, session }: Caller): string {
   return session === undefined ? `api_key:${keyId}` : `console:${session.name}`;
+}
+
+/** Whether the caller has a test key. A person in the console's test mode may do all that the role allows. */
+export function isTestKey({ mode, session }: Caller): boolean {
+  return mode === Mode.TEST && session === undefined;
 }

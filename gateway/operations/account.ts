@@ -31,7 +31,7 @@ export function accountOperations(ports: AccountPorts): Operation[] {
       handle: (request) => read(ports, request),
     },
     {
-      ...{ method: "PATCH", path: PATH, scope: "account:manage" },
+      ...{ method: "PATCH", path: PATH, scope: "account:manage", isLiveOnly: true },
       doc: { tag: "Account", ...UPDATE },
       handle: (request) => update(ports, request),
     },
@@ -71,7 +71,7 @@ const UPDATE: Omit<OperationDoc, "tag"> = {
   summary: "Change the account's settings",
   description:
     "Absent members stay as they are. The threshold needs a wallet. A repeat is harmless: after an error a part of " +
-    "the change may have been made.",
+    "the change may have been made. A test key may not change them (403).",
   body: {
     name: "AccountChange",
     isRequired: true,

@@ -91,6 +91,7 @@ export function requestSenderIdOperation(ports: SenderIdPorts): Operation {
     method: "POST",
     path: PATH,
     scope: "sender_ids:manage",
+    isLiveOnly: true,
     doc: {
       id: "requestSenderId",
       tag: "Sender IDs",
@@ -98,7 +99,8 @@ export function requestSenderIdOperation(ports: SenderIdPorts): Operation {
       description:
         "It is pending until it is reviewed; the events `sender_id.approved` and `sender_id.rejected` carry the " +
         "result. A rejected name may be requested again and keeps its id. A name that is pending, approved or " +
-        "suspended is 409 `already_exists`. At most 10 requests may wait, and an account has at most 200 sender IDs.",
+        "suspended is 409 `already_exists`. At most 10 requests may wait, and an account has at most 200 sender IDs. " +
+        "A test key may not request one (403).",
       body: {
         name: "NewSenderId",
         isRequired: true,

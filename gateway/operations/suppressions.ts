@@ -2,6 +2,7 @@
 import { PAGE_DEFAULT } from "../../services/shared/core/limits.ts";
 import { normaliseNumber } from "../../services/shared/core/phone.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
+import { isTestKey } from "../auth/caller.ts";
 import {
   NEW_SUPPRESSIONS_EXAMPLE,
   SUPPRESSION_EXAMPLE,
@@ -40,6 +41,7 @@ export function suppressionOperations(ports: InboundPorts): Operation[] {
     handler: (ports: InboundPorts, request: OperationRequest) => Promise<OperationResponse>,
   ): Operation => ({
     ...{ method, path, scope: SCOPE },
+    ...(method === "GET" ? {} : { isLiveOnly: true as const }),
     doc: { tag: "Consent", ...doc },
     handle: (request) => handler(ports, request),
   });
@@ -54,7 +56,8 @@ const LIST: Omit<OperationDoc, "tag"> = {
   id: "listSuppressions",
   summary: "List suppressions",
   description:
-    "By number. With `Accept: text/csv` a page is a file, and the header `Link` leads to the next one.",
+    "By number. With `Accept: text/csv` a page is a file, and the header `Link` leads to the next one. A test key " +
+    "has none.",
   query: SUPPRESSION_LIST,
   response: {
     status: 200,
@@ -80,9 +83,10 @@ async function list(
   const filters = [tenantId, number];
   const start = readPageCursor(cursors, { list: "suppressions", filters, cursor });
   refuse([...faults, ...start.faults]);
-  const page = await rpcAnswer(
-    consent.listSuppressions({ tenantId, number, limit, after: start.after }),
-  );
+  // Suppressions have no modes; a test key sees nothing that is live.
+  const page = isTestKey(request.caller)
+    ? { suppressions: [], next: "" }
+    : await rpcAnswer(consent.listSuppressions({ tenantId, number, limit, after: start.after }));
   const next_cursor = start.next(page.next);
   if (!request.wantsCsv) {
     return { status: 200, body: { data: page.suppressions.map(renderSuppression), next_cursor } };
@@ -95,7 +99,7 @@ const ADD: Omit<OperationDoc, "tag"> = {
   summary: "Add suppressions",
   description:
     "Up to 1,000 as JSON, or a CSV file with the columns `number`, `sender` and `reason`. A row that is wrong is " +
-    "rejected on its own. A repeat changes nothing.",
+    "rejected on its own. A repeat changes nothing. A test key may not add any (403).",
   body: {
     name: "NewSuppressions",
     isRequired: true,
@@ -143,7 +147,7 @@ async function add(
 const REMOVE: Omit<OperationDoc, "tag"> = {
   id: "removeSuppression",
   summary: "Remove a suppression",
-  description: "The number may be written to again.",
+  description: "The number may be written to again. A test key may not do this (403).",
   params: { number: { type: "string", description: "E.164, or any form that a send takes." } },
   query: ONE_SUPPRESSION,
   response: { status: 204, description: "Removed." },

@@ -61,8 +61,8 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     detail: "The API key lacks the scope messages:send.",
     happened:
       "The key is good, but it does not have the scope that this endpoint needs; `detail` " +
-      "names it.",
-    fix: "Use a key with that scope.",
+      "names it. Or it is a test key, and the endpoint changes what live messages obey.",
+    fix: "Use a key with that scope, or a live key.",
     retry: NO_RETRY,
   },
   email_not_verified: {

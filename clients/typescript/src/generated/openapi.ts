@@ -27,7 +27,7 @@ export interface paths {
         head?: never;
         /**
          * Change the account's settings
-         * @description Absent members stay as they are. The threshold needs a wallet. A repeat is harmless: after an error a part of the change may have been made.
+         * @description Absent members stay as they are. The threshold needs a wallet. A repeat is harmless: after an error a part of the change may have been made. A test key may not change them (403).
          *
          *     Needs the scope `account:manage`.
          */
@@ -570,7 +570,7 @@ export interface paths {
         put?: never;
         /**
          * Request a sender ID
-         * @description It is pending until it is reviewed; the events `sender_id.approved` and `sender_id.rejected` carry the result. A rejected name may be requested again and keeps its id. A name that is pending, approved or suspended is 409 `already_exists`. At most 10 requests may wait, and an account has at most 200 sender IDs.
+         * @description It is pending until it is reviewed; the events `sender_id.approved` and `sender_id.rejected` carry the result. A rejected name may be requested again and keeps its id. A name that is pending, approved or suspended is 409 `already_exists`. At most 10 requests may wait, and an account has at most 200 sender IDs. A test key may not request one (403).
          *
          *     Needs the scope `sender_ids:manage`.
          */
@@ -678,7 +678,7 @@ export interface paths {
         };
         /**
          * List suppressions
-         * @description By number. With `Accept: text/csv` a page is a file, and the header `Link` leads to the next one.
+         * @description By number. With `Accept: text/csv` a page is a file, and the header `Link` leads to the next one. A test key has none.
          *
          *     Needs the scope `suppressions:manage`.
          */
@@ -686,7 +686,7 @@ export interface paths {
         put?: never;
         /**
          * Add suppressions
-         * @description Up to 1,000 as JSON, or a CSV file with the columns `number`, `sender` and `reason`. A row that is wrong is rejected on its own. A repeat changes nothing.
+         * @description Up to 1,000 as JSON, or a CSV file with the columns `number`, `sender` and `reason`. A row that is wrong is rejected on its own. A repeat changes nothing. A test key may not add any (403).
          *
          *     A file has `Content-Type: text/csv`:
          *
@@ -716,7 +716,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a suppression
-         * @description The number may be written to again.
+         * @description The number may be written to again. A test key may not do this (403).
          *
          *     Needs the scope `suppressions:manage`.
          */
