@@ -4,6 +4,7 @@
  * document.
  */
 import type { ClientSession, Collection, Db, MongoClient } from "mongodb";
+import { CAMPAIGN_STATUSES } from "../../shared/core/campaign-status.ts";
 import { invalidField } from "../../shared/core/limits.ts";
 import { createKeyedSemaphore } from "../../shared/flow/keyed-semaphore.ts";
 import { endAbandonedWhile } from "../../shared/io/abandoned-transactions.ts";
@@ -266,11 +267,16 @@ function visibleTo({ tenantId, mode }: Scope) {
   };
 }
 
-function toListQuery(filter: CampaignFilter) {
-  const { statuses, beforeId } = filter;
+/**
+ * The filter of a page. It names every mode and status, so that the index of tenants gives campaigns in order of their
+ * ids: otherwise MongoDB walks the newer campaigns of all tenants, or sorts all of this one's.
+ */
+export function toListQuery(filter: CampaignFilter) {
+  const { statuses, beforeId, mode } = filter;
   return {
     ...visibleTo(filter),
-    ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
+    mode: mode ?? { $in: ["live" as const, "test" as const] },
+    status: { $in: statuses.length === 0 ? [...CAMPAIGN_STATUSES] : [...statuses] },
     ...(beforeId === "" ? {} : { _id: { $lt: beforeId } }),
   };
 }

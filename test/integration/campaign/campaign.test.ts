@@ -1,5 +1,8 @@
 import { expect } from "chai";
+import { MongoClient } from "mongodb";
 import { type Campaign, CampaignStatus } from "../../../proto/gen/sms/v1/campaign_pb.js";
+import { toListQuery } from "../../../services/campaign/store/campaign-store.ts";
+import { newId } from "../../../services/shared/core/ids.ts";
 import { toAppError } from "../../../services/shared/rpc/error-status.ts";
 import {
   type CampaignStack,
@@ -37,6 +40,29 @@ describe("a campaign", function () {
     expect(await countSubmits(numbers)).to.deep.equal({ once: 1200, never: 0, more: 0 });
     await eventually(async () => (await world.held()) === 0n, { what: "the end of all holds" });
     expect(before - (await world.balance())).to.equal(progress?.chargedAmount);
+  });
+
+  it("of a tenant is listed in a time that does not grow with the campaigns of others", async () => {
+    const id = await world.draft(nigerianNumbers(1, 90_000));
+    const client = await new MongoClient(world.stack.mongodb_uri).connect();
+    const campaigns = client.db("sms_campaign").collection<{ _id: string }>("campaigns");
+    const own = await campaigns.findOne({ _id: id });
+    const others = Array.from({ length: 500 }, () => ({
+      ...own,
+      _id: newId("campaign"),
+      tenant_id: newId("tenant"),
+    }));
+    await campaigns.insertMany(others);
+    for (const mode of ["live", undefined] as const) {
+      const tenantId = world.stack.tenant_id;
+      const query = toListQuery({ tenantId, mode, statuses: [], beforeId: "", limit: 21 });
+      const found = campaigns.find(query).sort({ _id: -1 }).limit(21);
+      const { executionStats } = await found.explain("executionStats");
+      expect(executionStats.nReturned).to.be.at.least(1);
+      expect(executionStats.totalKeysExamined).to.be.below(100);
+    }
+    await campaigns.deleteMany({ _id: { $in: others.map(({ _id }) => _id) } });
+    await client.close();
   });
 
   it("stops at an empty wallet and goes on when it is funded", async () => {
