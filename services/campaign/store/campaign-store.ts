@@ -15,35 +15,16 @@ import { guardMongo } from "../../shared/io/mongo-errors.ts";
 import type { Outbox, OutboxTicket } from "../../shared/io/outbox.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import type { AllCampaigns } from "../app/check.ts";
-import type {
-  CampaignFilter,
-  CampaignStore,
-  CampaignTransaction,
-  RowFilter,
-  Scope,
-} from "../app/ports.ts";
+import type { CampaignFilter, CampaignStore, CampaignTransaction, Scope } from "../app/ports.ts";
 import { type Campaign, OPEN_STATUSES, type Transition } from "../domain/campaign.ts";
 import { type ChunkDocument, chunkId, fromChunk, toChunk } from "./chunk-documents.ts";
 import { INDEXES } from "./collections.ts";
-import {
-  type CampaignDocument,
-  fromCampaign,
-  fromRow,
-  type RowDocument,
-  rowId,
-  rowSetOf,
-  toCampaign,
-  toRow,
-} from "./documents.ts";
+import { type CampaignDocument, fromCampaign, rowSetOf, toCampaign } from "./documents.ts";
 import { createRowRemoval } from "./row-removal.ts";
-import { saveRows } from "./save-rows.ts";
+import { createRowStore } from "./row-store.ts";
 
-/** By default MongoDB returns 101 documents first, and more cost another round trip. */
-const BATCH_MAX = 1000;
 /** Amounts are read as int64. */
 const EXACT = { promoteLongs: false } as const;
-/** Changed rows are deleted and inserted (ADR 34): another scan could miss a row in between. */
-const SNAPSHOT = { readConcern: { level: "snapshot" }, batchSize: BATCH_MAX } as const;
 /** An attempt to lease is one write for each campaign. */
 const LEASABLE_MAX = 200;
 
@@ -58,7 +39,6 @@ export function createCampaignStore(options: {
 }): CampaignStore & AllCampaigns {
   const { client, db, outbox, encodeEvent, audit } = options;
   const campaigns: Collection<CampaignDocument> = db.collection("campaigns", EXACT);
-  const rows: Collection<RowDocument> = db.collection("rows", EXACT);
   const chunks: Collection<ChunkDocument> = db.collection("chunks", EXACT);
   const tenants: Collection<{ _id: string; drafts: number }> = db.collection("tenants");
   // Transactions of one campaign in this process would only fail at each other, after most of their work.
@@ -76,31 +56,14 @@ export function createCampaignStore(options: {
 
   function inTransaction(session: ClientSession, document: CampaignDocument): CampaignTransaction {
     const rowSet = rowSetOf(document);
-    const read = async (filter: object, sort: Record<string, 1>, limit: number) => {
-      const found = await rows
-        .find(filter, { session, batchSize: BATCH_MAX })
-        .sort(sort)
-        .limit(limit)
-        .toArray();
-      return found.map(toRow);
-    };
-    const byIndex = { index: 1 } as const;
+    const rows = createRowStore(db, rowSet, session);
     return {
       campaign: toCampaign(document),
-      rowsByIndex: (indexes) =>
-        read({ campaign_id: rowSet, index: { $in: [...indexes] } }, byIndex, indexes.length),
-      rowsByNumber: (numbers) =>
-        read({ _id: { $in: numbers.map((to) => rowId(rowSet, to)) } }, { _id: 1 }, numbers.length),
-      async firstWaiting(limit) {
-        const waiting = { campaign_id: rowSet, status: "waiting" as const };
-        // The index by place fits too, and a plan that is cached early would read every row that was fed since.
-        const found = rows.find(waiting, { session, batchSize: BATCH_MAX, hint: INDEXES.byStatus });
-        return (await found.sort(byIndex).limit(limit).toArray()).map(toRow);
-      },
-      async insertRows(added) {
-        if (added.length > 0) await rows.insertMany(added.map(fromRow), { session });
-      },
-      saveRows: (changes) => saveRows(rows, changes, session),
+      rowsByIndex: rows.byIndex,
+      rowsByNumber: rows.byNumber,
+      firstWaiting: (limit) => rows.page({ statuses: ["waiting"], afterIndex: -1, limit }),
+      insertRows: rows.insert,
+      saveRows: rows.save,
       async discardRows() {
         await discarded.insertOne({ _id: rowSet }, { session });
       },
@@ -147,22 +110,11 @@ export function createCampaignStore(options: {
       );
       return documents.map(toCampaign);
     },
-    async rows(filter) {
-      const documents = await guardMongo(
-        rows.find(toRowQuery(filter), SNAPSHOT).sort({ index: 1 }).limit(filter.limit).toArray(),
-      );
-      return documents.map(toRow);
-    },
-    async rowsByNumber(rowSet, numbers) {
-      const ids = numbers.map((to) => rowId(rowSet, to));
-      const found = rows.find({ _id: { $in: ids } }, SNAPSHOT);
-      return (await guardMongo(found.toArray())).map(toRow);
-    },
-    async rowsByIndex(rowSet, indexes) {
-      const filter = { campaign_id: rowSet, index: { $in: [...indexes] } };
-      const found = rows.find(filter, SNAPSHOT).sort({ index: 1 });
-      return (await guardMongo(found.toArray())).map(toRow);
-    },
+    rows: ({ rowSet, ...filter }) => guardMongo(createRowStore(db, rowSet, undefined).page(filter)),
+    rowsByNumber: (rowSet, numbers) =>
+      guardMongo(createRowStore(db, rowSet, undefined).byNumber(numbers)),
+    rowsByIndex: (rowSet, indexes) =>
+      guardMongo(createRowStore(db, rowSet, undefined).byIndex(indexes)),
     async chunk(campaignId, number) {
       const found = await guardMongo(chunks.findOne({ _id: chunkId(campaignId, number) }));
       return found === null ? undefined : toChunk(found);
@@ -278,13 +230,5 @@ export function toListQuery(filter: CampaignFilter) {
     mode: mode ?? { $in: ["live" as const, "test" as const] },
     status: { $in: statuses.length === 0 ? [...CAMPAIGN_STATUSES] : [...statuses] },
     ...(beforeId === "" ? {} : { _id: { $lt: beforeId } }),
-  };
-}
-
-function toRowQuery({ rowSet, statuses, afterIndex }: RowFilter) {
-  return {
-    campaign_id: rowSet,
-    index: { $gt: afterIndex },
-    ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
   };
 }

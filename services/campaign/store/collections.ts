@@ -8,7 +8,7 @@ export const INDEXES = {
   tenant: "tenant_mode_status_id",
   work: "work",
   byIndex: "campaign_index",
-  byStatus: "campaign_status_index",
+  byStatus: "campaign_statuses_group",
 } as const;
 
 /** The collections of this service, without the outbox. */
@@ -37,15 +37,16 @@ export const COLLECTIONS: readonly CollectionShape[] = [
   },
   {
     name: "rows",
-    indexes: [
-      { key: { campaign_id: 1, index: 1 }, name: INDEXES.byIndex, unique: true },
-      { key: { campaign_id: 1, status: 1, index: 1 }, name: INDEXES.byStatus },
-    ],
+    indexes: [{ key: { campaign_id: 1, index: 1 }, name: INDEXES.byIndex, unique: true }],
     validator: {
       bsonType: "object",
-      required: ["_id", "campaign_id", "index", "to", "status"],
+      required: ["_id", "campaign_id", "index", "to"],
       properties: { to: { bsonType: "string", pattern: "^\\+" } },
     },
+  },
+  {
+    name: "row_states",
+    indexes: [{ key: { campaign_id: 1, statuses: 1, group: 1 }, name: INDEXES.byStatus }],
   },
   { name: "chunks", indexes: [] },
   { name: "discarded_row_sets", indexes: [] },

@@ -7,7 +7,7 @@ import {
 } from "../../shared/core/campaign-status.ts";
 import type { Campaign, CampaignContent } from "../domain/campaign.ts";
 import { EMPTY_PROGRESS, type Progress } from "../domain/progress.ts";
-import type { Row, RowError } from "../domain/row.ts";
+import type { Row } from "../domain/row.ts";
 
 /** The work that is left for a campaign: feed it or take back its messages, or wait for an instant. */
 type WorkKind = "feed" | "scheduled" | "paused" | "hidden" | "ended";
@@ -47,6 +47,7 @@ export type CampaignDocument = {
   lease?: { owner: string; until: Date };
 };
 
+/** What does not change of a row; the rest is in `row_states`. */
 export type RowDocument = {
   _id: string;
   /** The set of rows: the campaign's id, and a number after its rows were removed. */
@@ -55,13 +56,6 @@ export type RowDocument = {
   to: string;
   variables?: Record<string, string>;
   client_reference?: string;
-  status: RowStatus;
-  message_id?: string;
-  message_at?: Date;
-  held?: Long;
-  amount?: Long;
-  taken_back?: string[];
-  error?: RowError;
 };
 
 /** The id of a row: one number is in a set once. */
@@ -160,31 +154,7 @@ export function fromRow(row: Row): RowDocument {
     to: row.to,
     variables: Object.keys(variables).length === 0 ? undefined : variables,
     client_reference: row.clientReference,
-    status: row.status,
-    message_id: row.messageId,
-    message_at: row.messageAtMs === 0 ? undefined : new Date(row.messageAtMs),
-    held: row.held === 0n ? undefined : Long.fromBigInt(row.held),
-    amount: row.amount === 0n ? undefined : Long.fromBigInt(row.amount),
-    taken_back: row.takenBack.length === 0 ? undefined : [...row.takenBack],
-    error: row.error,
   }) as RowDocument;
-}
-
-export function toRow(document: RowDocument): Row {
-  return {
-    rowSet: document.campaign_id,
-    index: document.index,
-    to: document.to,
-    variables: document.variables ?? {},
-    clientReference: document.client_reference,
-    status: document.status,
-    messageId: document.message_id,
-    messageAtMs: document.message_at?.getTime() ?? 0,
-    held: document.held?.toBigInt() ?? 0n,
-    amount: document.amount?.toBigInt() ?? 0n,
-    takenBack: document.taken_back ?? [],
-    error: document.error,
-  };
 }
 
 function workOf(campaign: Campaign): WorkKind | undefined {
@@ -205,6 +175,7 @@ function toDate(atMs: number | undefined): Date | undefined {
   return atMs === undefined ? undefined : new Date(atMs);
 }
 
-function withoutUndefined<T extends object>(fields: T): T {
+/** Absent fields are not stored. */
+export function withoutUndefined<T extends object>(fields: T): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }

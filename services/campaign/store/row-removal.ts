@@ -8,6 +8,7 @@ import { guardMongo } from "../../shared/io/mongo-errors.ts";
 import { type ChunkDocument, chunksOf } from "./chunk-documents.ts";
 import { INDEXES } from "./collections.ts";
 import { type CampaignDocument, type RowDocument, rowSetOf } from "./documents.ts";
+import type { RowStatesDocument } from "./row-states.ts";
 
 /** Rows that one step deletes. */
 const STEP = 5000;
@@ -16,6 +17,7 @@ const STEP = 5000;
 export function createRowRemoval(db: Db): (endedBeforeMs: number) => Promise<boolean> {
   const campaigns: Collection<CampaignDocument> = db.collection("campaigns");
   const rows: Collection<RowDocument> = db.collection("rows");
+  const states: Collection<RowStatesDocument> = db.collection("row_states");
   const chunks: Collection<ChunkDocument> = db.collection("chunks");
   const discarded: Collection<{ _id: string }> = db.collection("discarded_row_sets");
 
@@ -28,7 +30,11 @@ export function createRowRemoval(db: Db): (endedBeforeMs: number) => Promise<boo
         .limit(STEP)
         .toArray(),
     );
-    if (some.length === 0) return false;
+    if (some.length === 0) {
+      // A row without a state is none to any reader, so the states go last.
+      await guardMongo(states.deleteMany({ campaign_id: rowSet }));
+      return false;
+    }
     await guardMongo(rows.deleteMany({ _id: { $in: some.map(({ _id }) => _id) } }));
     return true;
   }

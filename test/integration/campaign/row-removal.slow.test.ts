@@ -72,7 +72,6 @@ describe("a draft with many recipients", function () {
     for (let at = from; at < COUNT; at += INSERTED_AT_ONCE) {
       const some = all.slice(at, at + INSERTED_AT_ONCE).map((to, place) => ({
         ...{ _id: `${id}${to}` as never, campaign_id: id, index: at + place, to },
-        status: "waiting",
       }));
       await database.collection("rows").insertMany(some, { ordered: false });
     }

@@ -1,0 +1,128 @@
+/**
+ * Reads and writes rows in a transaction, or reads them outside. A row is a document that does not change, and a state
+ * in the document of its group. Documents of states are replaced by delete and insert, as messages are (ADR 34).
+ */
+import type { ClientSession, Collection, Db } from "mongodb";
+import type { RowStatus } from "../../shared/core/campaign-status.ts";
+import type { RowChange, RowFilter } from "../app/ports.ts";
+import type { Row } from "../domain/row.ts";
+import { INDEXES } from "./collections.ts";
+import { fromRow, type RowDocument, rowId } from "./documents.ts";
+import {
+  emptyStates,
+  groupOf,
+  placesOf,
+  type RowStatesDocument,
+  statesId,
+  toRow,
+  withRows,
+} from "./row-states.ts";
+
+/** By default MongoDB returns 101 documents first, and more cost another round trip. */
+const BATCH_MAX = 1000;
+/** A scan outside a transaction could miss a document between its deletion and its insertion. */
+const SNAPSHOT = { readConcern: { level: "snapshot" } } as const;
+/** Amounts are read as int64. */
+const EXACT = { promoteLongs: false } as const;
+
+/** The rows of one set. */
+export type RowStore = {
+  byNumber(numbers: readonly string[]): Promise<Row[]>;
+  /** In the order of their places. */
+  byIndex(indexes: readonly number[]): Promise<Row[]>;
+  /** In the order of their places; without statuses all. */
+  page(filter: Omit<RowFilter, "rowSet">): Promise<Row[]>;
+  insert(rows: readonly Row[]): Promise<void>;
+  save(changes: readonly RowChange[]): Promise<void>;
+};
+
+/** The rows of a set, as the session's transaction sees them; without a session as they are. */
+export function createRowStore(
+  db: Db,
+  rowSet: string,
+  session: ClientSession | undefined,
+): RowStore {
+  const rows: Collection<RowDocument> = db.collection("rows", EXACT);
+  const states: Collection<RowStatesDocument> = db.collection("row_states", EXACT);
+  const inTransaction = session === undefined ? {} : { session };
+  const options = { ...(session === undefined ? SNAPSHOT : inTransaction), batchSize: BATCH_MAX };
+  /** What this transaction has read and written. */
+  const known = new Map<number, RowStatesDocument>();
+
+  /** Adds the states of these rows to the known ones. */
+  async function readStates(indexes: readonly number[]): Promise<void> {
+    const missing = [...new Set(indexes.map(groupOf))].filter((group) => !known.has(group));
+    if (missing.length === 0) return;
+    const ids = missing.map((group) => statesId(rowSet, group));
+    const found = await states.find({ _id: { $in: ids } }, options).toArray();
+    for (const document of found) known.set(document.group, document);
+  }
+
+  async function withStates(documents: readonly RowDocument[]): Promise<Row[]> {
+    await readStates(documents.map(({ index }) => index));
+    return documents.flatMap((row) => toRow(row, known.get(groupOf(row.index))) ?? []);
+  }
+
+  async function byIndex(indexes: readonly number[]): Promise<Row[]> {
+    if (indexes.length === 0) return [];
+    const places = { campaign_id: rowSet, index: { $in: [...indexes] } };
+    return withStates(await rows.find(places, options).sort({ index: 1 }).toArray());
+  }
+
+  /** The places of the first rows after `afterIndex` with one of the statuses. */
+  async function placesWith(statuses: readonly RowStatus[], afterIndex: number, limit: number) {
+    const groups = groupOf(limit) + 2;
+    const places: number[] = [];
+    for (let next = groupOf(afterIndex + 1); places.length < limit; ) {
+      const some = { campaign_id: rowSet, statuses: { $in: [...statuses] }, group: { $gte: next } };
+      const found = await states
+        .find(some, { ...options, hint: INDEXES.byStatus })
+        .sort({ group: 1 })
+        .limit(groups)
+        .toArray();
+      for (const document of found) {
+        known.set(document.group, document);
+        places.push(...placesOf(document, statuses).filter((place) => place > afterIndex));
+      }
+      if (found.length < groups) break;
+      next = (found.at(-1)?.group ?? next) + 1;
+    }
+    return places.slice(0, limit);
+  }
+
+  /** Writes the documents of changed or new rows, whose present states are known. */
+  async function write(changed: Map<number, Row[]>): Promise<void> {
+    const documents = [...changed].map(([group, some]) =>
+      withRows(known.get(group) ?? emptyStates(rowSet, group), some),
+    );
+    const stored = documents.filter(({ group }) => known.has(group)).map(({ _id }) => _id);
+    if (stored.length > 0) await states.deleteMany({ _id: { $in: stored } }, inTransaction);
+    await states.insertMany(documents, inTransaction);
+    for (const document of documents) known.set(document.group, document);
+  }
+
+  return {
+    byIndex,
+    async byNumber(numbers) {
+      const ids = numbers.map((to) => rowId(rowSet, to));
+      return withStates(await rows.find({ _id: { $in: ids } }, options).toArray());
+    },
+    async page({ statuses, afterIndex, limit }) {
+      if (statuses.length > 0) return byIndex(await placesWith(statuses, afterIndex, limit));
+      const places = { campaign_id: rowSet, index: { $gt: afterIndex } };
+      return withStates(await rows.find(places, options).sort({ index: 1 }).limit(limit).toArray());
+    },
+    async insert(added) {
+      if (added.length === 0) return;
+      await rows.insertMany(added.map(fromRow), inTransaction);
+      await readStates(added.map(({ index }) => index));
+      await write(Map.groupBy(added, ({ index }) => groupOf(index)));
+    },
+    async save(changes) {
+      if (changes.length === 0) return;
+      const after = changes.map((change) => change.after);
+      await readStates(after.map(({ index }) => index));
+      await write(Map.groupBy(after, ({ index }) => groupOf(index)));
+    },
+  };
+}
