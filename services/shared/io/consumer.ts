@@ -57,7 +57,7 @@ export type ConsumerOptions = {
   readonly ackWaitMs: number;
   /**
    * Minimum interval between batches, in milliseconds, so that batches are larger. After a full batch the next
-   * one starts at once. A function is asked before each batch.
+   * one starts at once. A function is asked again while it is waited for, because it may answer less by then.
    */
   readonly minIntervalMs: number | (() => number);
   readonly log: Logger;
@@ -66,6 +66,9 @@ export type ConsumerOptions = {
   readonly beforeTaking?: () => Promise<void>;
   readonly stream?: string;
 };
+
+/** How often an interval that may change is asked for. */
+const ASK_AGAIN_MS = 100;
 
 /** Starts a durable consumer; returns at once and runs until closed. */
 export function startConsumer(options: ConsumerOptions): RunningConsumer {
@@ -81,12 +84,18 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
     // Unset until the batch is handled: after a failure the next run binds again.
     consumer = undefined;
     await options.beforeTaking?.();
-    const waitMs = wasFull ? 0 : interval.waitMs();
+    if (!wasFull) await waitFor(interval, signal);
     wasFull = false;
-    if (waitMs > 0) await pause(waitMs, signal);
     const taken = await takeBatch(bound, options, stream, signal, interval);
     wasFull = taken === options.batchMax;
     consumer = bound;
+  }
+
+  async function waitFor(minimum: MinInterval, signal: AbortSignal): Promise<void> {
+    const stepMs = typeof options.minIntervalMs === "function" ? ASK_AGAIN_MS : Number.MAX_VALUE;
+    for (let waitMs = minimum.waitMs(); waitMs > 0 && !signal.aborted; waitMs = minimum.waitMs()) {
+      await pause(Math.min(waitMs, stepMs), signal);
+    }
   }
 
   async function readInfo() {
