@@ -115,8 +115,7 @@ export function applyMessageChange(
     ...row,
     status: change.status,
     messageId: change.messageId,
-    // Most rows of a batch then change in the same way, and one statement writes them.
-    messageAtMs: hasOwnStage(change.status) ? row.messageAtMs : change.updatedAtMs,
+    messageAtMs: change.updatedAtMs,
     held: change.held,
     amount: change.amount,
     error: change.error,
