@@ -101,7 +101,9 @@ export async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promis
   );
   parts.reportHealth(endpoint, result);
   const attempt = { ...result, number: claimed.attemptsMade + 1, startedAtMs };
-  return { responseMs: result.durationMs, written: writeResult({ claimed, attempt, next, atMs }) };
+  // A response within the clock's millisecond is one too: 0 would make the fastest endpoints count as slow.
+  const responseMs = Math.max(1, result.durationMs);
+  return { responseMs, written: writeResult({ claimed, attempt, next, atMs }) };
 }
 
 const DROPPED: NextState = { status: "dropped" };

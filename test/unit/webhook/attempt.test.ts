@@ -22,6 +22,9 @@ describe("a delivery attempt", () => {
     ...{ leaseId: "lease", leaseUntilMs: NOW_MS + 60_000 },
   };
 
+  /** Of the last attempt. */
+  let responseMs = 0;
+
   /**
    * Makes one attempt; returns the signature, one part per key. A secret encrypted as "lost" cannot
    * be opened.
@@ -60,7 +63,7 @@ describe("a delivery attempt", () => {
       random: () => 0,
       ...over,
     };
-    await makeAttempt(parts, claimed);
+    ({ responseMs } = await makeAttempt(parts, claimed));
     return signature.split(",");
   }
 
@@ -92,6 +95,20 @@ describe("a delivery attempt", () => {
       expect(written.map((one) => [one.next, one.attempt])).to.deep.equal([[next, undefined]]);
     });
   }
+
+  it("that is answered within a millisecond is told from one that made no request", async () => {
+    const answered = { error: "", httpStatus: 200, durationMs: 0, answer: "" } as const;
+    const httpClient = {
+      send: async () => answered,
+      stop: () => undefined,
+      close: async () => undefined,
+    };
+    const current = rotateSecret(fresh, "new", NOW_MS - 500);
+    await attempt(current, { httpClient });
+    expect(responseMs).to.equal(1);
+    await attempt(current, { httpClient: { ...httpClient, send: async () => undefined } });
+    expect(responseMs).to.equal(0);
+  });
 
   it("skips an older secret that cannot be opened", async () => {
     expect(await attempt(rotateSecret(fresh, "new", NOW_MS - 500))).to.have.length(2);
