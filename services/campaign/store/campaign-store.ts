@@ -41,7 +41,7 @@ export function createCampaignStore(options: {
   const campaigns: Collection<CampaignDocument> = db.collection("campaigns", EXACT);
   const chunks: Collection<ChunkDocument> = db.collection("chunks", EXACT);
   const tenants: Collection<{ _id: string; drafts: number }> = db.collection("tenants");
-  // Transactions of one campaign in this process would only fail at each other, after most of their work.
+  // Transactions of one campaign, or creations of one tenant, would only fail at each other, after most of their work.
   const turns = createKeyedSemaphore(1);
   const discarded: Collection<{ _id: string }> = db.collection("discarded_row_sets");
 
@@ -76,7 +76,7 @@ export function createCampaignStore(options: {
   return {
     async create(campaign, openMax, answer) {
       const { tenantId, mode } = campaign;
-      await runTransaction(client, async (session) => {
+      const transaction = async (session: ClientSession) => {
         // Excludes another creation of this tenant, so that the count below is right.
         await tenants.updateOne(
           { _id: `${tenantId}|${mode}` },
@@ -98,7 +98,8 @@ export function createCampaignStore(options: {
         await campaigns.insertOne(fromCampaign(campaign), { session });
         await record(undefined, campaign, session);
         if (answer !== undefined) await saveKeyedAnswer(db, answer, options.keyTtlMs, session);
-      });
+      };
+      await turns.run(tenantId, () => runTransaction(client, transaction));
     },
     async find(scope, id) {
       const document = await guardMongo(campaigns.findOne({ _id: id, ...visibleTo(scope) }));

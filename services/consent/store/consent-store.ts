@@ -1,5 +1,6 @@
-import type { Db, MongoClient } from "mongodb";
+import type { ClientSession, Db, MongoClient } from "mongodb";
 import type { AuditChange } from "../../shared/core/audit.ts";
+import { createKeyedSemaphore } from "../../shared/flow/keyed-semaphore.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo } from "../../shared/io/mongo-errors.ts";
@@ -33,17 +34,21 @@ export function createConsentStore(
   audit: AuditLog,
 ): ConsentStore {
   const consents = db.collection<ConsentDocument>("consents");
+  // Each raises the version of its tenant: at once they would only fail at each other.
+  const turns = createKeyedSemaphore(1);
   const versions = db.collection<VersionDocument>("versions");
   return {
     async save(items) {
       let ticket: OutboxTicket | undefined;
-      const changed = await runTransaction(client, async (session) => {
+      const transaction = async (session: ClientSession) => {
         const given = items.map((consent) => ({ consent, inboundMessageId: undefined }));
         const events = await writeConsents(db, given, session);
         ticket = await outbox.write(events, session);
         if (events.length > 0) await audit.write(changeOf(items, events.length), session);
         return events.length;
-      });
+      };
+      const tenantId = items[0]?.tenantId ?? "";
+      const changed = await turns.run(tenantId, () => runTransaction(client, transaction));
       outbox.publish(ticket);
       return changed;
     },
