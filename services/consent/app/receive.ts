@@ -176,21 +176,22 @@ type Asked = {
   readonly action: InboundAction | undefined;
 };
 
-/** The opt-out or opt-in of a message, if it is one. */
+/** The opt-outs or opt-ins of a message, if it is one. START undoes STOPALL too, or it would change nothing. */
 function consentOf(message: InboundMessage, { row, action }: Asked, isAll: boolean): Consent[] {
   if (action !== "opt_out" && action !== "opt_in") return [];
   const { from, body, receivedAtMs } = message;
-  return [
-    {
-      tenantId: row.tenantId,
-      number: from,
-      sender: isAll ? "" : row.sender.toLowerCase(),
-      isOut: action === "opt_out",
-      source: "keyword",
-      reason: body.slice(0, 256),
-      atMs: receivedAtMs,
-    },
-  ];
+  const isOut = action === "opt_out";
+  const sender = row.sender.toLowerCase();
+  const senders = isOut ? [isAll ? "" : sender] : new Set([sender, ""]);
+  return Array.from(senders, (one) => ({
+    tenantId: row.tenantId,
+    number: from,
+    sender: one,
+    isOut,
+    source: "keyword" as const,
+    reason: body.slice(0, 256),
+    atMs: receivedAtMs,
+  }));
 }
 
 function replyOf(
