@@ -1,6 +1,7 @@
 /** Messages from handsets, opt-outs and suppressions, through the simulator and the API. */
 import { Code, type ConnectError, createClient } from "@connectrpc/connect";
 import { expect } from "chai";
+import { isSigned } from "../../../deploy/dev/signature.ts";
 import { ConsentService } from "../../../proto/gen/sms/v1/consent_pb.js";
 import { TrafficClass } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import {
@@ -15,6 +16,9 @@ import {
   type RestStack,
   sharedRestStack,
 } from "../../support/rest.ts";
+
+type Endpoint = { id: string; secret: string };
+type Delivery = { id: string; event_type: string };
 
 const BULK = "/v1/sms/messages/bulk";
 let nextShortCode = 30_000;
@@ -65,6 +69,25 @@ describe("REST: consent", function () {
         return answer.body.data.length === count && answer;
       },
       { what: `${count} inbound messages`, timeoutMs: 10_000 },
+    );
+  }
+
+  async function addEndpoint(customer: Customer): Promise<Endpoint> {
+    const event_types = ["inbound_message.received", "recipient.opted_out"];
+    const body = { url: rest.stack.receiver.url, event_types };
+    const created = await call(customer, "POST", "/v1/webhook-endpoints", { body });
+    expect(created.status, created.text).to.equal(201);
+    return created.body.data;
+  }
+
+  /** Bodies with this text that were signed with the endpoint's secret. */
+  async function requestsWith(text: string, secret: string): Promise<string[]> {
+    const response = await fetch(`${rest.stack.receiver.events}?contains=${text}`);
+    const all = (await response.json()) as { headers: Record<string, string>; body: string }[];
+    return all.flatMap(({ headers, body }) =>
+      isSigned(headers["x-service-signature"], Buffer.from(body), [secret], Date.now())
+        ? [body]
+        : [],
     );
   }
 
@@ -122,6 +145,41 @@ describe("REST: consent", function () {
     });
   });
 
+  it("takes a number out of every sender ID at STOPALL, and back in at START", async () => {
+    const customer = await rest.addCustomer();
+    nextShortCode += 1;
+    const number = String(nextShortCode);
+    const { tenantId, sender } = customer;
+    await consent().createInboundNumber({ number, tenantId, sender });
+    for (const [text, verdict] of [
+      ["Stopall", "recipient_opted_out"],
+      ["START", "queued"],
+      ["stop", "recipient_opted_out"],
+      ["unstop", "queued"],
+    ] as const) {
+      await writes("+2348031611001", number, text);
+      await eventually(async () => (await bulk(customer, "+2348031611001")) === verdict, {
+        what: `the effect of ${text}`,
+        timeoutMs: 5000,
+      });
+    }
+  });
+
+  it("takes twenty additions of a new customer at once", async () => {
+    const customer = await rest.addCustomer();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => {
+        const body = { suppressions: [{ number: `+23480316120${10 + at}` }] };
+        return call(customer, "POST", "/v1/suppressions", { body });
+      }),
+    );
+    expect(new Set(answers.map(({ status }) => status)), answers[0]?.text).to.deep.equal(
+      new Set([200]),
+    );
+    const { data } = (await call(customer, "GET", "/v1/suppressions?limit=100")).body;
+    expect(data).to.have.length(20);
+  });
+
   it("refuses a class that the sender ID does not carry", async () => {
     const customer = await rest.addCustomer();
     const body = { to: "+2348031610002", from: customer.sender, body: "Hi", traffic_class: "otp" };
@@ -163,6 +221,44 @@ describe("REST: consent", function () {
     const taken = await call(bank, "DELETE", "/v1/suppressions/%2B2348031620004");
     expect(taken.status).to.equal(404);
     expect(await bulk(shop, "+2348031620004")).to.equal("recipient_opted_out");
+  });
+
+  it("announces each message of a shared short code to the webhooks of its tenant alone", async () => {
+    const { customer: shop, code } = await customerWithCode({ keyword: "SHOP" });
+    const { customer: bank } = await customerWithCode({ keyword: "BANK", code });
+    const [ofShop, ofBank] = [await addEndpoint(shop), await addEndpoint(bank)];
+    await writes("+2348031622001", code, "shop stop");
+    await writes("+2348031622002", code, "bank STOP");
+    await writes("+2348031622003", code, "of no tenant");
+    await writes("+2348031622004", code, "bank hello");
+    const types = async ({ secret }: Endpoint) =>
+      (await requestsWith("31622", secret)).map((body) => JSON.parse(body).type as string);
+    const shopTypes = ["inbound_message.received", "recipient.opted_out"];
+    const bankTypes = ["inbound_message.received", ...shopTypes];
+    await eventually(
+      async () => {
+        const [shops, banks] = [new Set(await types(ofShop)), await types(ofBank)];
+        return shops.size >= shopTypes.length && banks.length >= bankTypes.length;
+      },
+      { what: "the webhooks of both", timeoutMs: 20_000 },
+    );
+    const seen = async ({ secret }: Endpoint) => (await requestsWith("31622", secret)).join();
+    expect(await seen(ofShop), "seen by the shop").not.to.match(/bank|3162200[234]/i);
+    expect(await seen(ofBank), "seen by the bank").not.to.match(/shop|3162200[13]/i);
+
+    for (const [owner, own, other, foreign, expected] of [
+      [shop, ofShop, bank, ofBank, shopTypes],
+      [bank, ofBank, shop, ofShop, bankTypes],
+    ] as const) {
+      const logOf = ({ id }: Endpoint) => `/v1/webhook-endpoints/${id}/deliveries`;
+      const log = (await call(owner, "GET", logOf(own))).body.data as Delivery[];
+      expect(log.map(({ event_type }) => event_type)).to.have.members(expected);
+      expect((await call(other, "GET", logOf(own))).status).to.equal(404);
+      for (const { id } of log) {
+        expect((await call(other, "GET", `${logOf(foreign)}/${id}`)).status).to.equal(404);
+        expect((await call(other, "POST", `${logOf(foreign)}/${id}/resend`)).status).to.equal(404);
+      }
+    }
   });
 
   it("keeps them apart over every call of the consent service", async () => {
