@@ -18,6 +18,10 @@ const CARRIER_KILLS = KILLS / SERVICES.length;
 const WINDOW = 100;
 /** Restarted once each, between the kills. */
 const SERVERS = ["mongod", "nats-server", "redis"];
+/** Recipients of the campaign that is cancelled. */
+const CANCELLED_COUNT = 4000;
+/** The contract's minute, counted from the last kill: the processes are back then. */
+const HOLDS_MAX_MS = 60_000;
 /** A busy machine with two cores sends at least 100 messages a second, and a process starts within 15 s. */
 const CAMPAIGN_MAX_MS = 300_000 + COUNT * 10;
 
@@ -61,6 +65,39 @@ describe("a campaign whose processes are killed and whose servers restart", func
     expect(code, `${error}${JSON.stringify(value)}`).to.equal(0);
     const least = { campaigns: 1, campaign_rows: COUNT, campaign_messages: COUNT };
     expect(overlooked(value, least)).to.deep.equal([]);
+  });
+
+  it("returns all holds within a minute of a cancel in which they are killed", async () => {
+    const numbers = nigerianNumbers(CANCELLED_COUNT, COUNT);
+    const id = await world.draft(numbers);
+    const before = await world.balance();
+    await world.start(id);
+    await leftQueue(id, CANCELLED_COUNT / 20);
+    const request = world.campaigns.cancelOpenCampaign(world.target(id)).catch(() => undefined);
+    for (const name of ["campaign", "messaging", "wallet"]) {
+      await world.stack.kill(name);
+      await world.stack.restart(name);
+    }
+    await request;
+    // The caller repeats a request without an answer; a cancelled campaign stays as it is.
+    const cancel = () => world.campaigns.cancelOpenCampaign(world.target(id));
+    await eventually(async () => (await cancel()).campaign !== undefined, {
+      timeoutMs: HOLDS_MAX_MS,
+      everyMs: 500,
+      what: "the answer to a cancel",
+    });
+    await eventually(async () => (await world.held()) === 0n, {
+      timeoutMs: HOLDS_MAX_MS,
+      everyMs: 100,
+      what: "the end of all holds",
+    });
+    const { status, progress } = await world.settles(id, 300_000);
+    expect(status).to.equal(CampaignStatus.CANCELLED);
+    expect(Number(progress?.cancelled), "cancelled").to.be.greaterThan(0);
+    expect(before - (await world.balance())).to.equal(progress?.chargedAmount);
+    const submits = await world.submits();
+    const counts = numbers.map((number) => submits[number.slice(1)]?.total ?? 0);
+    expect(counts.filter((count) => count > 1).length, "submitted again").to.equal(0);
   });
 
   /** Waits until so many messages have left the queue, so that the kills spread over the whole campaign. */
