@@ -91,9 +91,13 @@ function inboxOf(connection: NatsConnection): Inbox {
   const inbox: Inbox = { name: createInbox(), awaited: new Map(), last: 0 };
   connection.subscribe(`${inbox.name}.*`, {
     callback(error: NatsError | null, answer) {
-      // Without a message: the server refuses the subscription, so no answer would arrive.
-      if (error !== null) for (const one of [...inbox.awaited.values()]) one(error, answer);
-      else inbox.awaited.get(answer.subject.slice(inbox.name.length + 1))?.(error, answer);
+      if (error === null) {
+        inbox.awaited.get(answer.subject.slice(inbox.name.length + 1))?.(error, answer);
+        return;
+      }
+      // Without a message: the server refuses the subscription, so no answer would arrive. The next call tries again.
+      inboxes.delete(connection);
+      for (const one of [...inbox.awaited.values()]) one(error, answer);
     },
   });
   inboxes.set(connection, inbox);
