@@ -26,8 +26,10 @@ export async function runCommandLine<C>(
 ): Promise<number> {
   const ended = new AbortController();
   let code = 0;
+  let endsItself = false;
+  endOnSignals(program.name, ended, () => endsItself);
   const execute = async (command: CommandDefinition<C>, parsed: ParsedCommand): Promise<void> => {
-    endOnSignals(program.name, ended, command.endsItself === true);
+    endsItself = command.endsItself === true;
     code = await run(command, parsed, ended.signal);
   };
   try {

@@ -4,13 +4,17 @@ import { EXIT } from "./exit-codes.ts";
 const SAME_SIGNAL_MS = 1000;
 
 /**
- * Ctrl-C, a closed terminal and a closed pipe (`| head`) end a command with 130. A command that ends itself is
- * aborted first, and ended at once on the second signal.
+ * Ctrl-C, a closed terminal and a closed pipe (`| head`) end a program with 130, also while it shows its help. A
+ * command that ends itself is aborted first, and ended at once on the second signal.
  */
-export function endOnSignals(program: string, ended: AbortController, endsItself: boolean): void {
+export function endOnSignals(
+  program: string,
+  ended: AbortController,
+  endsItself: () => boolean,
+): void {
   let firstMs: number | undefined;
   const end = (): void => {
-    if (!endsItself) process.exit(EXIT.interrupted);
+    if (!endsItself()) process.exit(EXIT.interrupted);
     firstMs ??= performance.now();
     if (performance.now() - firstMs > SAME_SIGNAL_MS) process.exit(EXIT.interrupted);
     ended.abort();

@@ -129,6 +129,13 @@ describe("smsctl as a process", function () {
     expect(err).to.equal("");
   });
 
+  it("exits silently when the pipe is closed before its help is written", async () => {
+    const child = start(settings(), "connector", "add", "--help");
+    child.stdout?.destroy();
+    const { code, err } = await finish(child);
+    expect([code, err]).to.deep.equal([130, ""]);
+  });
+
   it("says which service did not answer, where and why", async () => {
     const away = await finish(
       start({ ...settings(), ROUTING_GRPC: "127.0.0.1:1" }, "connector", "list"),
