@@ -6,6 +6,7 @@ const VIEWER = [
   "inbound:read",
   "sender_ids:read",
   "balance:read",
+  "usage:read",
 ] as const;
 
 const DEVELOPER = [
@@ -16,7 +17,6 @@ const DEVELOPER = [
   "suppressions:manage",
   "sender_ids:manage",
   "keys:manage",
-  "usage:read",
   "audit:read",
 ] as const;
 
@@ -27,7 +27,7 @@ const DEVELOPER = [
 const SCOPES_OF: Readonly<Record<Role, readonly string[]>> = {
   owner: [...DEVELOPER, "wallet:read", "account:manage", "people:manage"],
   developer: DEVELOPER,
-  sender: [...VIEWER, "messages:send", "campaigns:manage", "suppressions:manage", "usage:read"],
+  sender: [...VIEWER, "messages:send", "campaigns:manage", "suppressions:manage"],
   finance: ["balance:read", "wallet:read", "usage:read", "messages:read"],
   viewer: VIEWER,
 };
