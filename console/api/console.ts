@@ -21,8 +21,11 @@ import type {
   Page,
   Person,
   RoleName,
+  SecondFactor,
+  SecondFactorSecret,
   SenderId,
   SendResult,
+  SignInMethods,
   Suppression,
   SuppressionImport,
   TimelineEntry,
@@ -35,7 +38,15 @@ const data = async <T>(answer: Promise<One<T>>): Promise<T> => (await answer).da
 
 export const session = {
   ask: (email: string) => call("POST", `${OWN}/sign-in`, { body: { email } }),
-  open: (token: string) => call("POST", `${OWN}/session`, { body: { token } }),
+  methods: () => data(call<One<SignInMethods>>("GET", `${OWN}/sign-in`)),
+  beginOidc: () => data(call<One<{ readonly url: string }>>("POST", `${OWN}/oidc`)),
+  /** Answers a `second_factor_request` when a code is needed too. */
+  open: (token: string, code: string) =>
+    data(
+      call<One<{ readonly object: string }>>("POST", `${OWN}/session`, {
+        body: code === "" ? { token } : { token, code },
+      }),
+    ),
   own: (signal?: AbortSignal) =>
     data(call<One<OwnSession>>("GET", `${OWN}/session`, signal === undefined ? {} : { signal })),
   end: () => call("DELETE", `${OWN}/session`),
@@ -43,6 +54,19 @@ export const session = {
     call("POST", `${OWN}/session/tenant`, { body: { tenant_id } }),
   list: () => data(call<One<ListedSession[]>>("GET", `${OWN}/sessions`)),
   endOther: (id: string) => call("DELETE", `${OWN}/sessions/${id}`),
+};
+
+export const secondFactor = {
+  get: () => data(call<One<SecondFactor>>("GET", `${OWN}/second-factor`)),
+  begin: () => data(call<One<SecondFactorSecret>>("POST", `${OWN}/second-factor`)),
+  enable: (code: string) =>
+    data(
+      call<One<{ readonly codes: readonly string[] }>>("POST", `${OWN}/second-factor/enable`, {
+        body: { code },
+      }),
+    ),
+  disable: (code: string) => call("POST", `${OWN}/second-factor/disable`, { body: { code } }),
+  reset: (personId: string) => call("DELETE", `${OWN}/people/${personId}/second-factor`),
 };
 
 export const people = {
@@ -97,8 +121,12 @@ export type WalletFilter = {
 };
 
 export const usage = {
-  get: (query: { group_by?: string; created_after?: string; time_zone?: string }) =>
-    data(call<One<Usage>>("GET", "/v1/usage", { query })),
+  get: (query: {
+    group_by?: string;
+    created_after?: string;
+    created_before?: string;
+    time_zone?: string;
+  }) => data(call<One<Usage>>("GET", "/v1/usage", { query })),
 };
 
 export const keys = {

@@ -43,7 +43,22 @@ export type Person = {
   readonly role: RoleName;
   readonly invited_at: string;
   readonly joined_at: string | null;
+  readonly second_factor: boolean;
 };
+
+export type SignInMethods = {
+  readonly email: boolean;
+  /** The provider's name; null when there is none. */
+  readonly oidc: string | null;
+};
+
+export type SecondFactor = {
+  readonly enabled: boolean;
+  readonly enabled_at: string | null;
+  readonly recovery_codes_left: number;
+};
+
+export type SecondFactorSecret = { readonly secret: string; readonly uri: string };
 
 export type Message = {
   readonly id: string;
@@ -268,6 +283,7 @@ export type WalletEntry = {
 
 export type UsageGroup = {
   readonly day?: string;
+  readonly hour?: string;
   readonly status?: string;
   readonly country?: string | null;
   readonly sender_id?: string;

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { people } from "../api/console.ts";
-import type { RoleName } from "../api/types.ts";
+import { people, secondFactor } from "../api/console.ts";
+import type { Person, RoleName } from "../api/types.ts";
 import { useAction } from "../core/use-action.ts";
 import { useResource } from "../core/use-resource.ts";
 import { Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
@@ -65,52 +65,91 @@ export function PeoplePage() {
       <ProblemBox problem={invite.problem ?? change.problem ?? list.problem} />
       {list.isLoading && <Loading />}
       {list.data !== undefined && list.data.length > 0 && (
-        <Table
-          caption="People"
-          rows={list.data}
-          keyOf={({ id }) => id}
-          columns={[
-            { heading: "E-mail", cell: (row) => row.email },
-            {
-              heading: "Role",
-              cell: (row) => (
-                <select
-                  aria-label={`Role of ${row.email}`}
-                  value={row.role}
-                  disabled={change.isBusy}
-                  onChange={(event) =>
-                    void change.run(row.id, event.currentTarget.value as RoleName)
-                  }
-                >
-                  {ROLES.map(([name]) => (
-                    <option key={name} value={name}>
-                      {name}
-                    </option>
-                  ))}
-                </select>
-              ),
-            },
-            {
-              heading: "Joined",
-              cell: (row) =>
-                row.joined_at === null ? <Status value="invited" /> : <Time at={row.joined_at} />,
-            },
-            {
-              heading: "Change",
-              cell: (row) => (
-                <ConfirmButton
-                  label="Remove"
-                  title={`Remove ${row.email}?`}
-                  act={() => people.remove(row.id)}
-                  onDone={list.reload}
-                >
-                  The person is signed out within five seconds.
-                </ConfirmButton>
-              ),
-            },
-          ]}
+        <PeopleTable
+          people={list.data}
+          isBusy={change.isBusy}
+          change={(id, next) => void change.run(id, next)}
+          reload={list.reload}
         />
       )}
     </>
+  );
+}
+
+function PeopleTable({
+  people: rows,
+  isBusy,
+  change,
+  reload,
+}: {
+  readonly people: readonly Person[];
+  readonly isBusy: boolean;
+  readonly change: (id: string, role: RoleName) => void;
+  readonly reload: () => void;
+}) {
+  return (
+    <Table
+      caption="People"
+      rows={rows}
+      keyOf={({ id }) => id}
+      columns={[
+        { heading: "E-mail", cell: (row) => row.email },
+        {
+          heading: "Role",
+          cell: (row) => (
+            <select
+              aria-label={`Role of ${row.email}`}
+              value={row.role}
+              disabled={isBusy}
+              onChange={(event) => change(row.id, event.currentTarget.value as RoleName)}
+            >
+              {ROLES.map(([name]) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          ),
+        },
+        {
+          heading: "Joined",
+          cell: (row) =>
+            row.joined_at === null ? <Status value="invited" /> : <Time at={row.joined_at} />,
+        },
+        {
+          heading: "Second factor",
+          cell: (row) =>
+            row.second_factor ? (
+              <>
+                on{" "}
+                <ConfirmButton
+                  label="Reset"
+                  title={`Turn off the second factor of ${row.email}?`}
+                  act={() => secondFactor.reset(row.id)}
+                  onDone={reload}
+                >
+                  Do this for a person who lost the phone. Until they turn it on again, a link by
+                  e-mail is enough to sign in.
+                </ConfirmButton>
+              </>
+            ) : (
+              "off"
+            ),
+        },
+        {
+          heading: "Change",
+          cell: (row) => (
+            <ConfirmButton
+              label="Remove"
+              title={`Remove ${row.email}?`}
+              act={() => people.remove(row.id)}
+              onDone={reload}
+            >
+              The person is signed out within five seconds.
+            </ConfirmButton>
+          ),
+        },
+      ]}
+    />
   );
 }

@@ -2,6 +2,7 @@ import { session } from "../api/console.ts";
 import { useResource } from "../core/use-resource.ts";
 import { Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
 import { ConfirmButton } from "../parts/confirm.tsx";
+import { SecondFactorSection } from "../parts/second-factor.tsx";
 import { Table } from "../parts/table.tsx";
 
 /** Where the person is signed in. */
@@ -47,6 +48,7 @@ export function SessionsPage() {
           ]}
         />
       )}
+      <SecondFactorSection />
     </>
   );
 }

@@ -9,13 +9,17 @@ const NAME = "__Host-sms_session";
 const SECRET = /^ses_[A-Za-z0-9_-]{43}$/;
 
 /** The session's secret in the `Cookie` header; undefined for none. */
-export function sessionSecret({ cookie }: IncomingHttpHeaders): string | undefined {
-  if (cookie === undefined || !cookie.includes(NAME)) return undefined;
+export function sessionSecret(headers: IncomingHttpHeaders): string | undefined {
+  const value = readCookie(headers, NAME);
+  return value !== undefined && SECRET.test(value) ? value : undefined;
+}
+
+/** The value of a cookie: the first one of that name. */
+export function readCookie({ cookie }: IncomingHttpHeaders, name: string): string | undefined {
+  if (cookie === undefined || !cookie.includes(name)) return undefined;
   for (const pair of cookie.split(";")) {
     const at = pair.indexOf("=");
-    if (pair.slice(0, at).trim() !== NAME) continue;
-    const value = pair.slice(at + 1).trim();
-    return SECRET.test(value) ? value : undefined;
+    if (pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim();
   }
   return undefined;
 }

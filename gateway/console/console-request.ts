@@ -28,9 +28,13 @@ const BODY_BYTES_MAX = 4096;
 /** Requests of strangers, by network: one a second, twenty at once. */
 const STRANGERS = { rate: 1, burst: 20, cost: 1 } as const;
 
-/** A body with these members and no others. */
-export function compileBody(properties: Readonly<Record<string, Schema>>): Validator {
-  return compileSchema({ ...object(properties), additionalProperties: false });
+/** A body with these members, perhaps the optional ones, and no others. */
+export function compileBody(
+  required: Readonly<Record<string, Schema>>,
+  optional: Readonly<Record<string, Schema>> = {},
+): Validator {
+  const properties = { ...required, ...optional };
+  return compileSchema({ ...object(required), properties, additionalProperties: false });
 }
 
 /** Admits a stranger: a request from the console's own pages, and not too many of one address. */
@@ -38,6 +42,11 @@ export async function admitStranger(parts: ConsoleParts, context: Context): Prom
   if (!isFromConsole(context.method, context.req.headers, parts.ownOrigin)) {
     throw new AppError("origin_not_allowed", "Sign in on the console's own pages.");
   }
+  return limitStranger(parts, context);
+}
+
+/** Throws `rate_limited` for too many requests of one address without a session; returns the address. */
+export async function limitStranger(parts: ConsoleParts, context: Context): Promise<string> {
   const address = addressOf(parts, context);
   const bucket = `console ${networkOf(address)}`;
   const { isAllowed, retryAfterMs } = await parts.rateLimiter.take(bucket, STRANGERS);

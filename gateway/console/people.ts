@@ -73,6 +73,16 @@ export const removePerson: ConsoleRoute = async (parts, context) => {
   context.status = 204;
 };
 
+/** Turns off the second factor of a person who lost it. */
+export const resetSecondFactor: ConsoleRoute = async (parts, context) => {
+  const caller = await admitOwner(parts, context);
+  const { path } = context.state as RequestState;
+  const [personId = ""] = /usr_[0-9A-Z]{26}/.exec(path) ?? [];
+  const reset = { tenantId: caller.tenantId, personId };
+  await asPerson(context, caller, () => rpcAnswer(parts.tenants.resetSecondFactor(reset)));
+  context.status = 204;
+};
+
 async function admitOwner(
   parts: ConsoleParts,
   context: Parameters<ConsoleRoute>[1],
@@ -98,6 +108,7 @@ function renderPerson(person: Person) {
     email: person.email,
     role: roleName(person.role),
     invited_at: new Date(Number(person.invitedAtMs)).toISOString(),
+    second_factor: person.secondFactor,
     joined_at: person.joinedAtMs === 0n ? null : new Date(Number(person.joinedAtMs)).toISOString(),
   };
 }

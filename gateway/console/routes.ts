@@ -6,9 +6,16 @@ import type { Middleware } from "koa";
 import { AppError } from "../../services/shared/core/errors.ts";
 import type { RequestState } from "../http/request-state.ts";
 import type { ConsoleParts, ConsoleRoute } from "./console-request.ts";
-import { changeRole, invitePerson, listPeople, removePerson } from "./people.ts";
+import { beginOidc, completeOidc } from "./oidc.ts";
+import { changeRole, invitePerson, listPeople, removePerson, resetSecondFactor } from "./people.ts";
+import {
+  beginSecondFactor,
+  disableSecondFactor,
+  enableSecondFactor,
+  showSecondFactor,
+} from "./second-factor.ts";
 import { endSession, listSessions, showSession, signOut } from "./sessions.ts";
-import { openSession, signIn } from "./sign-in.ts";
+import { listSignInMethods, openSession, signIn } from "./sign-in.ts";
 import { switchTenant } from "./switch-tenant.ts";
 
 const PREFIX = "/console/api";
@@ -16,13 +23,19 @@ const PREFIX = "/console/api";
 type Methods = Readonly<Partial<Record<string, ConsoleRoute>>>;
 
 const ROUTES: readonly (readonly [path: RegExp, methods: Methods])[] = [
-  [/^\/sign-in$/, { POST: signIn }],
+  [/^\/sign-in$/, { GET: listSignInMethods, POST: signIn }],
+  [/^\/oidc$/, { POST: beginOidc }],
+  [/^\/oidc\/callback$/, { GET: completeOidc }],
   [/^\/session$/, { GET: showSession, POST: openSession, DELETE: signOut }],
   [/^\/session\/tenant$/, { POST: switchTenant }],
   [/^\/sessions$/, { GET: listSessions }],
   [/^\/sessions\/ses_[0-9A-Z]{26}$/, { DELETE: endSession }],
+  [/^\/second-factor$/, { GET: showSecondFactor, POST: beginSecondFactor }],
+  [/^\/second-factor\/enable$/, { POST: enableSecondFactor }],
+  [/^\/second-factor\/disable$/, { POST: disableSecondFactor }],
   [/^\/people$/, { GET: listPeople, POST: invitePerson }],
   [/^\/people\/usr_[0-9A-Z]{26}$/, { PATCH: changeRole, DELETE: removePerson }],
+  [/^\/people\/usr_[0-9A-Z]{26}\/second-factor$/, { DELETE: resetSecondFactor }],
 ];
 
 /** Serves the paths below `/console/api`; calls `next` for all others. */

@@ -9,7 +9,19 @@ import { admitStranger, type ConsoleRoute, compileBody, readJson } from "./conso
 import { renderSession } from "./sessions.ts";
 
 const validateSignIn = compileBody({ email: { type: "string", minLength: 1, maxLength: 254 } });
-const validateToken = compileBody({ token: { type: "string", minLength: 1, maxLength: 128 } });
+const validateToken = compileBody(
+  { token: { type: "string", minLength: 1, maxLength: 128 } },
+  { code: { type: "string", maxLength: 64 } },
+);
+
+/** How people may sign in. */
+export const listSignInMethods: ConsoleRoute = async (parts, context) => {
+  await admitStranger(parts, context);
+  const { email, oidcName } = await rpcAnswer(parts.tenants.getSignInMethods({}));
+  context.body = {
+    data: { object: "sign_in_methods", email, oidc: oidcName === "" ? null : oidcName },
+  };
+};
 
 /** Asks for a link by e-mail. */
 export const signIn: ConsoleRoute = async (parts, context) => {
@@ -23,16 +35,21 @@ export const signIn: ConsoleRoute = async (parts, context) => {
   context.body = { data: { object: "sign_in_request" } };
 };
 
-/** Exchanges a link's token for a session. */
+/** Exchanges a link's token for a session; with a second factor also a code. */
 export const openSession: ConsoleRoute = async (parts, context) => {
   const address = await admitStranger(parts, context);
-  const { token } = await readJson(parts, context, validateToken);
+  const { token, code = "" } = await readJson(parts, context, validateToken);
   const userAgent = String(context.req.headers["user-agent"] ?? "");
   // A session that the browser had before is not continued: the new one has a secret of its own, so an attacker
   // cannot make a person use a session whose secret he knows (session fixation).
   const opened = await rpcAnswer(
-    parts.tenants.openSession({ token: String(token), address, userAgent }),
+    parts.tenants.openSession({ token: String(token), address, userAgent, code: String(code) }),
   );
+  if (opened.codeNeeded) {
+    // The link still works: the person types a code, and the page sends both.
+    context.body = { data: { object: "second_factor_request" } };
+    return;
+  }
   respondWithSession(context, opened);
 };
 

@@ -16,6 +16,8 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
       ...["RequestSignIn", "OpenSession", "AuthenticateSessions", "SwitchTenant"],
       ...["ListMemberships", "ListSessions", "EndSession"],
       ...["ListPeople", "InvitePerson", "ChangeRole", "RemovePerson"],
+      ...["GetSecondFactor", "BeginSecondFactor", "EnableSecondFactor", "DisableSecondFactor"],
+      ...["ResetSecondFactor", "GetSignInMethods", "BeginOidcSignIn", "CompleteOidcSignIn"],
       ...["IssueApiKey", "GetApiKey", "ListApiKeys", "RevokeApiKey"],
       ...["GetTenants", "UpdateAccount", "ListAuditRecords"],
     ],
@@ -70,7 +72,7 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
     "sms.v1.TenantService": [
       ...["CreateTenant", "GetTenant", "ListTenants", "UpdateTenant"],
       ...["CreateApiKey", "ListApiKeys", "RevokeApiKey", "ListAuditRecords"],
-      ...["CreatePortalLink", "ListPeople", "InvitePerson", "RemovePerson"],
+      ...["CreatePortalLink", "ListPeople", "InvitePerson", "RemovePerson", "ResetSecondFactor"],
     ],
     "sms.v1.SenderIdService": [
       ...["CreateSenderId", "ListSenderIds", "ReviewSenderId", "ListAuditRecords"],

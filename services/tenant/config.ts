@@ -1,5 +1,13 @@
 import { AUDIT_SETTINGS, DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
-import { durationMs, matching, readBy, type Schema, webAddress } from "../shared/io/config.ts";
+import {
+  durationMs,
+  matching,
+  oneOf,
+  readBy,
+  type Schema,
+  text,
+  webAddress,
+} from "../shared/io/config.ts";
 import { createSecretBox } from "../shared/io/encryption.ts";
 
 /** The settings of the tenant service. */
@@ -7,7 +15,7 @@ export const TENANT_SETTINGS = {
   ...DATABASE_SETTINGS,
   ...AUDIT_SETTINGS,
   ...EVENT_SETTINGS,
-  /** Encrypts stored answers that hold the secret of a new key. */
+  /** Encrypts stored answers that hold the secret of a new key, and the secrets of second factors. */
   ENCRYPTION_KEYS: readBy(createSecretBox),
   /** How long an idempotency key is kept; the same setting as messaging's. */
   IDEMPOTENCY_TTL_MS: durationMs(86_400_000, 100),
@@ -21,4 +29,37 @@ export const TENANT_SETTINGS = {
   MAIL_FROM: matching(/^[^\r\n]{3,200}$/, "an e-mail address in one line", "no-reply@localhost"),
   /** The public address of the console, without a path; links in mails begin with it. Empty gives paths alone. */
   CONSOLE_URL: webAddress(""),
+  /**
+   * The OpenID Connect provider, such as `https://login.example.com`; empty for none. It must be HTTPS, except on this
+   * machine. Needs `OIDC_CLIENT_ID` and `CONSOLE_URL`. The provider sends browsers back to
+   * `<CONSOLE_URL>/console/api/oidc/callback`.
+   */
+  OIDC_ISSUER: readBy(checkIssuer, ""),
+  OIDC_CLIENT_ID: text(""),
+  /** Empty for a public client. */
+  OIDC_CLIENT_SECRET: text(""),
+  /** How the secret is sent: in the Authorization header, or in the body. */
+  OIDC_CLIENT_AUTH: oneOf(["basic", "post"], "basic"),
+  /** The provider's name on the button. */
+  OIDC_NAME: matching(/^[^\r\n]{1,60}$/, "a name of up to 60 characters", "single sign-on"),
 } as const satisfies Schema;
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** Over plain HTTP anybody on the way could sign in as anybody. */
+function checkIssuer(text: string): void {
+  const url = URL.parse(text);
+  const isLocal = url?.protocol === "http:" && LOOPBACK.test(url.hostname);
+  if (url?.protocol === "https:" || isLocal) return;
+  throw new Error("must be an https:// address");
+}
+
+/** The faults of settings that need each other. */
+export function oidcFaults(
+  config: Readonly<Record<"OIDC_ISSUER" | "OIDC_CLIENT_ID" | "CONSOLE_URL", string>>,
+): readonly string[] {
+  if (config.OIDC_ISSUER === "") return [];
+  return (["OIDC_CLIENT_ID", "CONSOLE_URL"] as const)
+    .filter((name) => config[name] === "")
+    .map((name) => `${name} is required with OIDC_ISSUER`);
+}

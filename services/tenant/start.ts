@@ -1,6 +1,6 @@
-import { createAuditLog } from "../shared/io/audit-log.ts";
-import { type Config, readConfig } from "../shared/io/config.ts";
-import { createSecretBox } from "../shared/io/encryption.ts";
+import { type AuditLog, createAuditLog } from "../shared/io/audit-log.ts";
+import { type Config, ConfigError, readConfig } from "../shared/io/config.ts";
+import { createSecretBox, type SecretBox } from "../shared/io/encryption.ts";
 import { createKeyedAnswers } from "../shared/io/keyed-answers.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
@@ -8,19 +8,29 @@ import type { ServiceContext } from "../shared/io/service-context.ts";
 import { createTenantInvalidation } from "./adapters/events.ts";
 import { identityHandlers } from "./adapters/identity-rpc.ts";
 import { createMailer } from "./adapters/mailer.ts";
+import { createOidcProvider } from "./adapters/oidc-provider.ts";
 import { tenantRoutes } from "./adapters/rpc.ts";
 import { createSealedAnswers } from "./adapters/sealed-answers.ts";
+import { signInHandlers } from "./adapters/sign-in-rpc.ts";
+import type { OidcProvider, SessionInvalidation } from "./app/identity-ports.ts";
+import { createOidcSignInService } from "./app/oidc-sign-in.ts";
 import { createPeopleService } from "./app/people.ts";
+import { createSecondFactorService } from "./app/second-factors.ts";
 import { createSessionService } from "./app/sessions.ts";
-import { createTenantService } from "./app/tenants.ts";
-import { TENANT_SETTINGS } from "./config.ts";
+import { createTenantService, type TenantService } from "./app/tenants.ts";
+import { oidcFaults, TENANT_SETTINGS } from "./config.ts";
+import { createOidcSignInStore } from "./store/oidc-sign-in-store.ts";
 import { createPeopleStore } from "./store/people-store.ts";
+import { createSecondFactorStore } from "./store/second-factor-store.ts";
 import { createSessionStore } from "./store/session-store.ts";
 import { createTenantStore } from "./store/tenant-store.ts";
 
 /** Reads the settings; throws `ConfigError` that names every invalid one. */
 export function readSettings(env: NodeJS.ProcessEnv): Config<typeof TENANT_SETTINGS> {
-  return readConfig(env, TENANT_SETTINGS);
+  const config = readConfig(env, TENANT_SETTINGS);
+  const faults = oidcFaults(config);
+  if (faults.length > 0) throw new ConfigError(faults);
+  return config;
 }
 
 /** Starts the tenant service. */
@@ -54,6 +64,25 @@ export async function start(context: ServiceContext): Promise<void> {
     clock,
   );
 
+  const box = createSecretBox(config.ENCRYPTION_KEYS);
+  const handlers = createIdentity(context, config, { mongo, audit, box, tenants, invalidation });
+  const answers = createSealedAnswers(createKeyedAnswers(mongo.db, config.IDEMPOTENCY_TTL_MS), box);
+  context.serve(tenantRoutes(tenants, handlers, audit, answers));
+}
+
+/** People, their sessions, and how they sign in. */
+function createIdentity(
+  { log, clock, lifecycle }: ServiceContext,
+  config: Config<typeof TENANT_SETTINGS>,
+  parts: {
+    readonly mongo: Pick<Awaited<ReturnType<typeof openMongo>>, "client" | "db">;
+    readonly audit: AuditLog;
+    readonly box: SecretBox;
+    readonly tenants: TenantService;
+    readonly invalidation: SessionInvalidation;
+  },
+) {
+  const { mongo, audit, box, tenants, invalidation } = parts;
   const mailer = createMailer({
     url: config.SMTP_URL,
     from: config.MAIL_FROM,
@@ -61,8 +90,17 @@ export async function start(context: ServiceContext): Promise<void> {
     signal: lifecycle.signal,
   });
   lifecycle.onClose("mail server", async () => mailer.close());
+  const factorStore = createSecondFactorStore(mongo.client, mongo.db, audit, box);
   const people = createPeopleStore(mongo.client, mongo.db, audit);
+  const sessions = createSessionStore(mongo.client, mongo.db, audit);
   const consoleUrl = config.CONSOLE_URL.replace(/\/+$/, "");
+  const factors = createSecondFactorService({
+    store: factorStore,
+    sessions,
+    people,
+    issuer: URL.parse(consoleUrl)?.host ?? "SMS console",
+    clock,
+  });
   const identity = {
     tenants,
     mailer,
@@ -71,17 +109,36 @@ export async function start(context: ServiceContext): Promise<void> {
     linkUrl: (token: string) => `${consoleUrl}/console/sign-in#${token}`,
     clock,
   };
-  const handlers = identityHandlers(
-    createPeopleService({ ...identity, store: people }),
-    createSessionService({
-      ...identity,
-      store: createSessionStore(mongo.client, mongo.db, audit),
-      people,
+  const oidc = createOidcSignInService({
+    provider: config.OIDC_ISSUER === "" ? undefined : openProvider(config, consoleUrl, log),
+    store: createOidcSignInStore(mongo.db, box),
+    people,
+    links: sessions,
+    clock,
+  });
+  return {
+    ...identityHandlers(
+      createPeopleService({ ...identity, store: people, factors: factorStore }),
+      createSessionService({ ...identity, store: sessions, people, factors }),
+    ),
+    ...signInHandlers(factors, oidc, {
+      email: config.SMTP_URL !== "",
+      oidcName: config.OIDC_ISSUER === "" ? "" : config.OIDC_NAME,
     }),
-  );
-  const answers = createSealedAnswers(
-    createKeyedAnswers(mongo.db, config.IDEMPOTENCY_TTL_MS),
-    createSecretBox(config.ENCRYPTION_KEYS),
-  );
-  context.serve(tenantRoutes(tenants, handlers, audit, answers));
+  };
+}
+
+function openProvider(
+  config: Config<typeof TENANT_SETTINGS>,
+  consoleUrl: string,
+  log: ServiceContext["log"],
+): OidcProvider {
+  return createOidcProvider({
+    issuer: config.OIDC_ISSUER,
+    clientId: config.OIDC_CLIENT_ID,
+    clientSecret: config.OIDC_CLIENT_SECRET,
+    clientAuth: config.OIDC_CLIENT_AUTH,
+    redirectUri: `${consoleUrl}/console/api/oidc/callback`,
+    log,
+  });
 }

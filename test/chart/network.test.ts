@@ -165,6 +165,7 @@ chartSuite("network policies", () => {
       );
     expect(rules([])).to.deep.equal([]);
     expect(rules(["networkPolicy.mailPorts={587}"])).to.deep.equal(["sms-tenant"]);
+    expect(rules(["networkPolicy.signInPorts={587}"])).to.deep.equal(["sms-tenant"]);
   });
 
   it("the simulator's control port is the operators' alone", () => {

@@ -7,6 +7,8 @@ import { ConsentService } from "../../proto/gen/sms/v1/consent_pb.js";
 import { Role } from "../../proto/gen/sms/v1/identity_pb.js";
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
+import { codeOf, stepAt } from "../../services/tenant/domain/totp.ts";
+import { fromBase32 } from "./base32.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { eventually } from "./poll.ts";
 import type { AuditedMethod } from "./rpc-effects.ts";
@@ -66,6 +68,36 @@ export function identitySteps({ client, tenantId, mailbox }: AuditWorld): LazySt
   let token = "";
   let sessionId = "";
   let personId = "";
+
+  function factorSteps(): LazyStep[] {
+    const on = { second_factor: true };
+    const off = { second_factor: false };
+    const code = async () => {
+      const { secret } = await identity.beginSecondFactor({ sessionId });
+      return codeOf(fromBase32(secret), stepAt(Date.now()));
+    };
+    let codes: readonly string[] = [];
+    const enable = async (right: string) => {
+      codes = (await identity.enableSecondFactor({ sessionId, code: right })).recoveryCodes;
+    };
+    return [
+      lazy("TenantService/EnableSecondFactor", async () => {
+        const right = await code();
+        return { tenantId: otherTenant, call: () => enable(right), before: off, after: on };
+      }),
+      lazy("TenantService/DisableSecondFactor", async () => ({
+        tenantId: otherTenant,
+        call: () => identity.disableSecondFactor({ sessionId, code: codes[0] ?? "" }),
+        before: on,
+        after: off,
+      })),
+      lazy("TenantService/ResetSecondFactor", async () => {
+        await enable(await code());
+        const reset = { tenantId, personId, inAllTenants: true };
+        return { tenantId, call: () => identity.resetSecondFactor(reset), before: on, after: off };
+      }),
+    ];
+  }
   let otherTenant = "";
   return [
     step(
@@ -105,11 +137,15 @@ export function identitySteps({ client, tenantId, mailbox }: AuditWorld): LazySt
       sessionId = await signIn();
       return {
         tenantId: otherTenant,
-        call: () => identity.switchTenant({ sessionId, tenantId: otherTenant }),
+        call: async () => {
+          const switched = await identity.switchTenant({ sessionId, tenantId: otherTenant });
+          sessionId = switched.session?.id ?? "";
+        },
         before: { role: "sender" },
         after: { role: "viewer" },
       };
     }),
+    ...factorSteps(),
     step("TenantService/RemovePerson", () => identity.removePerson({ tenantId, personId }), {
       before: { email },
       after: "",

@@ -214,12 +214,23 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "TenantService/ListMemberships": internal(OWN_SESSION),
   "TenantService/ListSessions": internal(OWN_SESSION),
   "TenantService/EndSession": internal(OWN_SESSION),
+  "TenantService/GetSecondFactor": internal(OWN_SESSION),
+  "TenantService/BeginSecondFactor": internal(OWN_SESSION),
+  "TenantService/EnableSecondFactor": internal(OWN_SESSION),
+  "TenantService/DisableSecondFactor": internal(OWN_SESSION),
+  "TenantService/GetSignInMethods": internal("it says how people sign in to the installation"),
+  "TenantService/BeginOidcSignIn": internal("anybody may begin to sign in"),
+  "TenantService/CompleteOidcSignIn": internal("the provider names the person"),
   "TenantService/InvitePerson": internal(MAKES),
   "TenantService/ListPeople": list("person", onlyTenant),
   "TenantService/ChangeRole": thing((tenantId, own) => ({
     tenantId,
     personId: own.person,
     role: 5,
+  })),
+  "TenantService/ResetSecondFactor": thing((tenantId, own) => ({
+    tenantId,
+    personId: own.person,
   })),
   "TenantService/RemovePerson": thing((tenantId, own) => ({ tenantId, personId: own.person })),
 

@@ -35,6 +35,8 @@ export const READING = [
   "TenantService/ListMemberships",
   "TenantService/ListSessions",
   "TenantService/ListPeople",
+  "TenantService/GetSecondFactor",
+  "TenantService/GetSignInMethods",
   "TenantService/GetTenant",
   "TenantService/GetTenants",
   "TenantService/ListTenants",
@@ -113,6 +115,9 @@ export const AUDITED = [
   "TenantService/InvitePerson",
   "TenantService/ChangeRole",
   "TenantService/RemovePerson",
+  "TenantService/EnableSecondFactor",
+  "TenantService/DisableSecondFactor",
+  "TenantService/ResetSecondFactor",
   "TenantService/CreateTenant",
   "TenantService/UpdateTenant",
   "TenantService/UpdateAccount",
@@ -146,6 +151,9 @@ const CLAIM = "the message's history is the record, with its connector";
 /** Methods of the message path, whose effects are records by themselves. */
 export const RECORDED: Readonly<Record<string, string>> = {
   "CampaignService/SendCampaignTest": SEND,
+  "TenantService/BeginSecondFactor": "the secret counts after EnableSecondFactor, which is audited",
+  "TenantService/BeginOidcSignIn": "the session that the sign-in opens is the record",
+  "TenantService/CompleteOidcSignIn": "the session that the link opens is the record",
   "TenantService/RequestSignIn": "the session that the link opens is the record",
   "ConsentService/RecordInbound": "the inbound message is the record",
   "ConsentService/ConfirmInbound": "the inbound message is the record",

@@ -26,7 +26,7 @@ export const people: Run = async (context) => {
   });
   await context.output.list(
     people.map((person) => toJson(PersonSchema, person)),
-    { columns: ["id", "email", "role", "invited_at", "joined_at"] },
+    { columns: ["id", "email", "role", "second_factor", "invited_at", "joined_at"] },
   );
   return 0;
 };
@@ -48,6 +48,15 @@ export const remove: Run = async (context) => {
   const personId = options.word(0, "The person's id");
   await clients.tenants.removePerson({ tenantId: await tenantId(context), personId });
   await output.result({ removed: personId });
+  return 0;
+};
+
+export const resetFactor: Run = async (context) => {
+  const { clients, options, output } = context;
+  const personId = options.word(0, "The person's id");
+  const id = await tenantId(context);
+  await clients.tenants.resetSecondFactor({ tenantId: id, personId, inAllTenants: true });
+  await output.result({ reset: personId });
   return 0;
 };
 

@@ -49,5 +49,13 @@ export const CONSOLE_GROUP: Group = {
       options: [TENANT],
       load: async () => (await actions()).remove,
     },
+    {
+      name: "reset-factor",
+      about: "Turn off the second factor of a person who lost it, for all their tenants.",
+      examples: ["console reset-factor usr_01M7… --tenant Acme"],
+      args: "<person-id>",
+      options: [TENANT],
+      load: async () => (await actions()).resetFactor,
+    },
   ],
 };

@@ -14,6 +14,7 @@ import type { SessionService } from "../app/sessions.ts";
 import { scopesOf } from "../domain/roles.ts";
 import type { Session } from "../domain/session.ts";
 import { tenantToProto } from "./proto.ts";
+import { CODE_CHARS_MAX } from "./sign-in-rpc.ts";
 
 const LOOKUPS_MAX = 256;
 const TOKEN_CHARS_MAX = 128;
@@ -38,11 +39,13 @@ export function identityHandlers(
       });
       return { url: link.url, expiresAtMs: BigInt(link.expiresAtMs) };
     },
-    openSession: async ({ token, address, userAgent }) => {
-      const opened = await sessions.openSession(token.slice(0, TOKEN_CHARS_MAX), {
-        address,
-        userAgent,
-      });
+    openSession: async ({ token, address, userAgent, code }) => {
+      const opened = await sessions.openSession(
+        token.slice(0, TOKEN_CHARS_MAX),
+        { address, userAgent },
+        code.slice(0, CODE_CHARS_MAX),
+      );
+      if (opened === "code_needed") return { codeNeeded: true };
       return { session: sessionToProto(opened.session), secret: opened.secret };
     },
     authenticateSessions: async ({ secretSha256 }) => {
@@ -95,6 +98,7 @@ function personToProto(member: Member): MessageInitShape<typeof PersonSchema> {
     role: WIRE_ROLE[member.role],
     invitedAtMs: BigInt(member.invitedAtMs),
     joinedAtMs: BigInt(member.joinedAtMs ?? 0),
+    secondFactor: member.hasSecondFactor ?? false,
   };
 }
 

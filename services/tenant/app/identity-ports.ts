@@ -1,5 +1,6 @@
 import type { Role } from "../../shared/core/roles.ts";
 import type { Attempts } from "../domain/attempts.ts";
+import type { SecondFactor, UsedCode } from "../domain/second-factor.ts";
 import type { Session } from "../domain/session.ts";
 import type { SignInLink } from "../domain/sign-in-link.ts";
 
@@ -12,6 +13,21 @@ export type Member = {
   readonly invitedAtMs: number;
   /** Absent until the first sign-in. */
   readonly joinedAtMs?: number;
+  /** In lists. */
+  readonly hasSecondFactor?: boolean;
+};
+
+/** The storage of second factors. Each change that counts and its audit entry are one transaction. */
+export type SecondFactorStore = {
+  find(personId: string): Promise<SecondFactor | undefined>;
+  /** Stores a secret that does not count yet; false when the person's factor is on. */
+  begin(personId: string, secret: Uint8Array): Promise<boolean>;
+  /** Turns the factor on; false when it is on, or `before` has another secret than the stored one. */
+  enable(tenantId: string, before: SecondFactor, after: SecondFactor): Promise<boolean>;
+  /** False when it is off. */
+  remove(tenantId: string, personId: string): Promise<boolean>;
+  /** Those of the people whose factor is on. */
+  findEnabled(personIds: readonly string[]): Promise<ReadonlySet<string>>;
 };
 
 /** How a change of a tenant's people ended. */
@@ -51,13 +67,14 @@ export type SessionStore = {
   findLink(hash: Buffer): Promise<SignInLink | undefined>;
   /**
    * Uses up the link and stores the session, both or neither; false when another call has used it. With a person the
-   * membership counts as joined, and as `verifiesEmail` the tenant's e-mail address as verified.
+   * membership counts as joined, and as `verifiesEmail` the tenant's e-mail address as verified. With `used` the code
+   * is used up too; throws `validation_error` when another call has used it.
    */
   openSession(
     linkHash: Buffer,
     session: Session,
     secretHash: Buffer,
-    options: { readonly verifiesEmail: boolean },
+    options: { readonly verifiesEmail: boolean; readonly used?: UsedCode },
   ): Promise<boolean>;
   /** Replaces the session of `before` by another one; false when it had ended. */
   replaceSession(before: Session, after: Session, secretHash: Buffer): Promise<Buffer | undefined>;
@@ -72,6 +89,35 @@ export type SessionStore = {
   findAttempts(key: string): Promise<Attempts | undefined>;
   /** Stores unless another call has counted since `before`; returns whether it did. */
   storeAttempts(key: string, before: Attempts | undefined, after: Attempts): Promise<boolean>;
+  forgetAttempts(key: string): Promise<void>;
+};
+
+/** What a sign-in at a provider must come back with. */
+export type OidcChecks = {
+  readonly state: string;
+  readonly nonce: string;
+  /** The PKCE verifier (RFC 7636). */
+  readonly verifier: string;
+};
+
+/** Who signed in at the provider. */
+export type OidcIdentity = { readonly email: string; readonly isEmailVerified: boolean };
+
+/** An OpenID Connect provider. Both calls throw `service_unavailable` when it does not answer. */
+export type OidcProvider = {
+  /** Where the browser goes, and what it must come back with. */
+  begin(): Promise<{ readonly url: string; readonly checks: OidcChecks }>;
+  /** Exchanges the query of the browser's return; throws `unauthenticated` unless everything is right. */
+  complete(query: string, checks: OidcChecks): Promise<OidcIdentity>;
+};
+
+/** The storage of sign-ins that are at the provider. */
+export type OidcSignInStore = {
+  insert(browserHash: Buffer, checks: OidcChecks, expiresAtMs: number): Promise<void>;
+  /** Removes and returns it, so that a browser comes back once. */
+  take(
+    browserHash: Buffer,
+  ): Promise<{ readonly checks: OidcChecks; readonly expiresAtMs: number } | undefined>;
 };
 
 /** A mail to one person. */

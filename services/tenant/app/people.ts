@@ -8,7 +8,13 @@ import { canonicalEmail } from "../domain/email.ts";
 import { invitationMail } from "../domain/mails.ts";
 import { newSecretText } from "../domain/secrets.ts";
 import { LINK_MS } from "../domain/sign-in-link.ts";
-import type { Mailer, Member, PeopleStore, SessionInvalidation } from "./identity-ports.ts";
+import type {
+  Mailer,
+  Member,
+  PeopleStore,
+  SecondFactorStore,
+  SessionInvalidation,
+} from "./identity-ports.ts";
 import type { TenantService } from "./tenants.ts";
 
 const PEOPLE_MAX = 1000;
@@ -18,19 +24,22 @@ export type PeopleService = ReturnType<typeof createPeopleService>;
 
 export function createPeopleService(parts: {
   readonly store: PeopleStore;
+  readonly factors: Pick<SecondFactorStore, "findEnabled">;
   readonly tenants: Pick<TenantService, "getTenant">;
   readonly mailer: Mailer;
   readonly invalidation: SessionInvalidation;
   readonly linkUrl: (token: string) => string;
   readonly clock: Clock;
 }) {
-  const { store, tenants, mailer, invalidation, linkUrl, clock } = parts;
+  const { store, factors, tenants, mailer, invalidation, linkUrl, clock } = parts;
 
   return {
     /** Errors: `not_found`. */
     async listPeople(tenantId: string): Promise<readonly Member[]> {
       const tenant = await tenants.getTenant(tenantId);
-      return store.listMembers(tenant.id);
+      const members = await store.listMembers(tenant.id);
+      const enabled = await factors.findEnabled(members.map(({ id }) => id));
+      return members.map((one) => ({ ...one, hasSecondFactor: enabled.has(one.id) }));
     },
 
     /**

@@ -4,7 +4,6 @@ import { newId } from "../../shared/core/ids.ts";
 import { invalidField } from "../../shared/core/limits.ts";
 import type { Role } from "../../shared/core/roles.ts";
 import { hashSecret } from "../domain/api-key.ts";
-import { countAttempt } from "../domain/attempts.ts";
 import { canonicalEmail } from "../domain/email.ts";
 import { signInMail } from "../domain/mails.ts";
 import { newSecretText } from "../domain/secrets.ts";
@@ -18,6 +17,8 @@ import type {
   SessionInvalidation,
   SessionStore,
 } from "./identity-ports.ts";
+import { limitAttempts } from "./limit-attempts.ts";
+import type { SecondFactorService } from "./second-factors.ts";
 import type { TenantService } from "./tenants.ts";
 
 /** An open session with its present role, and its tenant. */
@@ -29,6 +30,7 @@ export type Browser = { readonly address: string; readonly userAgent: string };
 /** The use cases of sign-in and sessions. */
 export type SessionService = ReturnType<typeof createSessionService>;
 
+const TOO_MANY_LINKS = "Too many sign-in links were asked for; wait a little.";
 const SESSIONS_LISTED_MAX = 100;
 const NAME_MAX = 100;
 const TEXT_MAX = 200;
@@ -37,36 +39,13 @@ export function createSessionService(parts: {
   readonly store: SessionStore;
   readonly people: PeopleStore;
   readonly tenants: Pick<TenantService, "getTenant" | "findTenants">;
+  readonly factors: Pick<SecondFactorService, "checkSignIn">;
   readonly mailer: Mailer;
   readonly invalidation: SessionInvalidation;
   readonly linkUrl: (token: string) => string;
   readonly clock: Clock;
 }) {
-  const { store, people, tenants, mailer, invalidation, linkUrl, clock } = parts;
-
-  /** Counts an attempt under each key; throws `rate_limited`. */
-  async function limitAttempts(keys: readonly string[]): Promise<void> {
-    for (const key of keys) {
-      const before = await store.findAttempts(key);
-      const counted = countAttempt(before, clock.now());
-      // Another request was counted at the same moment: this one is one too many.
-      const waitMs =
-        "waitMs" in counted
-          ? counted.waitMs
-          : (await store.storeAttempts(key, before, counted.after))
-            ? 0
-            : 1000;
-      if (waitMs > 0) {
-        throw new AppError(
-          "rate_limited",
-          "Too many sign-in links were asked for; wait a little.",
-          {
-            retryAfterMs: waitMs,
-          },
-        );
-      }
-    }
-  }
+  const { store, people, tenants, factors, mailer, invalidation, linkUrl, clock } = parts;
 
   /** The open sessions of secrets, in order, each with the present role of its person. */
   async function authenticate(hashes: readonly Uint8Array[]): Promise<(SignedIn | undefined)[]> {
@@ -121,7 +100,8 @@ export function createSessionService(parts: {
     async requestSignIn(emailText: string, address: string): Promise<void> {
       const email = canonicalEmail(emailText);
       const key = (kind: string, text: string) => `${kind}:${hashSecret(text).toString("hex")}`;
-      await limitAttempts([key("address", address), key("email", email)]);
+      const keys = [key("address", address), key("email", email)];
+      await limitAttempts({ store, clock }, keys, TOO_MANY_LINKS);
       const personId = await people.findPersonByEmail(email);
       if (personId === undefined) return;
       const token = newSecretText("sgn");
@@ -161,12 +141,14 @@ export function createSessionService(parts: {
 
     /**
      * Exchanges a link's token for a session, once. When the answer is lost, so is the session: the link is used up,
-     * and its owner asks for another. Errors: `not_found`.
+     * and its owner asks for another. "code_needed": the person has a second factor, and the link is not used up.
+     * Errors: `not_found`, `validation_error` for a wrong code, `rate_limited`.
      */
     async openSession(
       token: string,
       browser: Browser,
-    ): Promise<{ session: Session; secret: string }> {
+      code: string,
+    ): Promise<{ session: Session; secret: string } | "code_needed"> {
       const refused = new AppError(
         "not_found",
         "This link was used already or is too old; ask for a new one.",
@@ -180,6 +162,8 @@ export function createSessionService(parts: {
       const role = member?.role ?? link.role;
       const isOfNobody = link.personId !== undefined && member === undefined;
       if (isOfNobody || tenantId === undefined || role === undefined) throw refused;
+      const used = member && (await factors.checkSignIn(member.id, code));
+      if (used === "needed") return "code_needed";
       const session: Session = {
         id: newId("session"),
         tenantId,
@@ -192,7 +176,7 @@ export function createSessionService(parts: {
       const secret = newSecretText("ses");
       // The mail with this link has arrived, so the address is the person's own.
       const verifiesEmail = member?.role === "owner";
-      const options = { verifiesEmail };
+      const options = { verifiesEmail, ...(used === undefined ? {} : { used }) };
       if (!(await store.openSession(linkHash, session, hashSecret(secret), options))) throw refused;
       return { session, secret };
     },

@@ -5,6 +5,8 @@ export const LINK_MS = {
   sign_in: 15 * 60_000,
   invitation: 7 * 86_400_000,
   portal: 10 * 60_000,
+  /** After a sign-in at an OpenID Connect provider: long enough to type a code of an authenticator. */
+  oidc: 5 * 60_000,
 } as const;
 
 /** The longest that a portal link may be asked for. */

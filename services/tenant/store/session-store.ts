@@ -1,10 +1,12 @@
 import { Binary, type Db, type MongoClient } from "mongodb";
+import { invalidField } from "../../shared/core/limits.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { SessionStore } from "../app/identity-ports.ts";
 import type { Attempts } from "../domain/attempts.ts";
 import { type MembershipDocument, membershipId } from "./people-store.ts";
+import { spendCode } from "./second-factor-store.ts";
 import {
   type LinkDocument,
   linkDocument,
@@ -42,12 +44,15 @@ export function createSessionStore(client: MongoClient, db: Db, audit: AuditLog)
       const document = await guardMongo(links.findOne({ _id: new Binary(hash) }));
       return document === null ? undefined : toLink(document);
     },
-    openSession: (linkHash, opened, secretHash, { verifiesEmail }) =>
+    openSession: (linkHash, opened, secretHash, { verifiesEmail, used: code }) =>
       runTransaction(client, async (session) => {
         const used = await links.deleteOne({ _id: new Binary(linkHash) }, { session });
         if (used.deletedCount === 0) return false;
         await sessions.insertOne(sessionDocument(opened, secretHash), { session });
         const { tenantId, personId } = opened;
+        if (code !== undefined && !(await spendCode(db, personId ?? "", code, session))) {
+          throw invalidField("code", "invalid_value", "was used before");
+        }
         if (personId !== undefined) {
           await memberships.updateOne(
             { _id: membershipId(tenantId, personId), joined_at: { $exists: false } },
@@ -131,6 +136,9 @@ export function createSessionStore(client: MongoClient, db: Db, audit: AuditLog)
         if (isDuplicateKey(error)) return false;
         throw wrapMongoError(error);
       }
+    },
+    async forgetAttempts(key) {
+      await guardMongo(attempts.deleteOne({ _id: key }));
     },
   };
 }

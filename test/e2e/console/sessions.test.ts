@@ -196,6 +196,13 @@ describe("the console's sessions", function () {
     expect((await b.call("GET", "/v1/messages")).status).to.equal(200);
   });
 
+  it("no provider signs people in where none is configured", async () => {
+    const browser = openBrowser();
+    const { body } = await browser.call("GET", `${API}/sign-in`);
+    expect(body.data).to.deep.equal({ object: "sign_in_methods", email: true, oidc: null });
+    expect((await browser.call("POST", `${API}/oidc`)).status).to.equal(404);
+  });
+
   it("an API key has no session", async () => {
     const answer = await rest.call("GET", `${API}/session`, { apiKey: owner.apiKey });
     expect(answer.status).to.equal(401);

@@ -769,12 +769,13 @@ class AuditEntry(TypedDict):
     # `campaign.paused`, `campaign.recipients_added`, `campaign.recipients_removed`,
     # `campaign.resumed`, `campaign.started`, `campaign.updated`, `inbound_number.created`,
     # `inbound_number.removed`, `keywords.changed`, `message.cancelled`, `person.invited`,
-    # `person.removed`, `person.role_changed`, `portal_link.created`, `sender_id.registered`,
-    # `sender_id.requested`, `sender_id.reviewed`, `session.ended`, `session.opened`,
-    # `suppression.added`, `suppression.removed`, `wallet.adjusted`, `wallet.created`,
-    # `wallet.funded`, `wallet.updated`, `webhook_delivery.resent`, `webhook_endpoint.created`,
-    # `webhook_endpoint.deleted`, `webhook_endpoint.recovered`, `webhook_endpoint.secret_rotated`,
-    # `webhook_endpoint.tested`, `webhook_endpoint.updated`, `other`; more may be added.
+    # `person.removed`, `person.role_changed`, `portal_link.created`, `second_factor.disabled`,
+    # `second_factor.enabled`, `second_factor.reset`, `sender_id.registered`, `sender_id.requested`,
+    # `sender_id.reviewed`, `session.ended`, `session.opened`, `suppression.added`,
+    # `suppression.removed`, `wallet.adjusted`, `wallet.created`, `wallet.funded`, `wallet.updated`,
+    # `webhook_delivery.resent`, `webhook_endpoint.created`, `webhook_endpoint.deleted`,
+    # `webhook_endpoint.recovered`, `webhook_endpoint.secret_rotated`, `webhook_endpoint.tested`,
+    # `webhook_endpoint.updated`, `other`; more may be added.
     action: str
     actor: AuditActor
     # The id of what changed.
@@ -1927,6 +1928,9 @@ ListAuditEntriesQueryAction: TypeAlias = Literal[
     "person.removed",
     "person.role_changed",
     "portal_link.created",
+    "second_factor.disabled",
+    "second_factor.enabled",
+    "second_factor.reset",
     "sender_id.registered",
     "sender_id.requested",
     "sender_id.reviewed",

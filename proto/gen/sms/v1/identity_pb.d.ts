@@ -47,6 +47,13 @@ export declare type Person = Message<"sms.v1.Person"> & {
    * @generated from field: int64 joined_at_ms = 5;
    */
   joinedAtMs: bigint;
+
+  /**
+   * Whether a sign-in asks for a code of the person's authenticator.
+   *
+   * @generated from field: bool second_factor = 6;
+   */
+  secondFactor: boolean;
 };
 
 /**
@@ -279,6 +286,13 @@ export declare type OpenSessionRequest = Message<"sms.v1.OpenSessionRequest"> & 
    * @generated from field: string user_agent = 3;
    */
   userAgent: string;
+
+  /**
+   * Of the person's authenticator, or a recovery code; empty when none was asked for yet.
+   *
+   * @generated from field: string code = 4;
+   */
+  code: string;
 };
 
 /**
@@ -292,6 +306,8 @@ export declare const OpenSessionRequestSchema: GenMessage<OpenSessionRequest>;
  */
 export declare type OpenSessionResponse = Message<"sms.v1.OpenSessionResponse"> & {
   /**
+   * Absent when a code is needed: the link is not used up, and the call is repeated with the code.
+   *
    * @generated from field: sms.v1.Session session = 1;
    */
   session?: Session | undefined;
@@ -302,6 +318,11 @@ export declare type OpenSessionResponse = Message<"sms.v1.OpenSessionResponse"> 
    * @generated from field: string secret = 2;
    */
   secret: string;
+
+  /**
+   * @generated from field: bool code_needed = 3;
+   */
+  codeNeeded: boolean;
 };
 
 /**
@@ -600,6 +621,318 @@ export declare type RemovePersonResponse = Message<"sms.v1.RemovePersonResponse"
  * Use `create(RemovePersonResponseSchema)` to create a new message.
  */
 export declare const RemovePersonResponseSchema: GenMessage<RemovePersonResponse>;
+
+/**
+ * @generated from message sms.v1.GetSecondFactorRequest
+ */
+export declare type GetSecondFactorRequest = Message<"sms.v1.GetSecondFactorRequest"> & {
+  /**
+   * A session of the person.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message sms.v1.GetSecondFactorRequest.
+ * Use `create(GetSecondFactorRequestSchema)` to create a new message.
+ */
+export declare const GetSecondFactorRequestSchema: GenMessage<GetSecondFactorRequest>;
+
+/**
+ * @generated from message sms.v1.GetSecondFactorResponse
+ */
+export declare type GetSecondFactorResponse = Message<"sms.v1.GetSecondFactorResponse"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: int64 enabled_at_ms = 2;
+   */
+  enabledAtMs: bigint;
+
+  /**
+   * @generated from field: int32 recovery_codes_left = 3;
+   */
+  recoveryCodesLeft: number;
+};
+
+/**
+ * Describes the message sms.v1.GetSecondFactorResponse.
+ * Use `create(GetSecondFactorResponseSchema)` to create a new message.
+ */
+export declare const GetSecondFactorResponseSchema: GenMessage<GetSecondFactorResponse>;
+
+/**
+ * @generated from message sms.v1.BeginSecondFactorRequest
+ */
+export declare type BeginSecondFactorRequest = Message<"sms.v1.BeginSecondFactorRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message sms.v1.BeginSecondFactorRequest.
+ * Use `create(BeginSecondFactorRequestSchema)` to create a new message.
+ */
+export declare const BeginSecondFactorRequestSchema: GenMessage<BeginSecondFactorRequest>;
+
+/**
+ * @generated from message sms.v1.BeginSecondFactorResponse
+ */
+export declare type BeginSecondFactorResponse = Message<"sms.v1.BeginSecondFactorResponse"> & {
+  /**
+   * Base32, as authenticators take it (RFC 4648 section 6).
+   *
+   * @generated from field: string secret = 1;
+   */
+  secret: string;
+
+  /**
+   * The same as an otpauth:// address, for a QR code.
+   *
+   * @generated from field: string uri = 2;
+   */
+  uri: string;
+};
+
+/**
+ * Describes the message sms.v1.BeginSecondFactorResponse.
+ * Use `create(BeginSecondFactorResponseSchema)` to create a new message.
+ */
+export declare const BeginSecondFactorResponseSchema: GenMessage<BeginSecondFactorResponse>;
+
+/**
+ * @generated from message sms.v1.EnableSecondFactorRequest
+ */
+export declare type EnableSecondFactorRequest = Message<"sms.v1.EnableSecondFactorRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string code = 2;
+   */
+  code: string;
+};
+
+/**
+ * Describes the message sms.v1.EnableSecondFactorRequest.
+ * Use `create(EnableSecondFactorRequestSchema)` to create a new message.
+ */
+export declare const EnableSecondFactorRequestSchema: GenMessage<EnableSecondFactorRequest>;
+
+/**
+ * @generated from message sms.v1.EnableSecondFactorResponse
+ */
+export declare type EnableSecondFactorResponse = Message<"sms.v1.EnableSecondFactorResponse"> & {
+  /**
+   * The only time they are shown. Each signs in once in place of a code.
+   *
+   * @generated from field: repeated string recovery_codes = 1;
+   */
+  recoveryCodes: string[];
+};
+
+/**
+ * Describes the message sms.v1.EnableSecondFactorResponse.
+ * Use `create(EnableSecondFactorResponseSchema)` to create a new message.
+ */
+export declare const EnableSecondFactorResponseSchema: GenMessage<EnableSecondFactorResponse>;
+
+/**
+ * @generated from message sms.v1.DisableSecondFactorRequest
+ */
+export declare type DisableSecondFactorRequest = Message<"sms.v1.DisableSecondFactorRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string code = 2;
+   */
+  code: string;
+};
+
+/**
+ * Describes the message sms.v1.DisableSecondFactorRequest.
+ * Use `create(DisableSecondFactorRequestSchema)` to create a new message.
+ */
+export declare const DisableSecondFactorRequestSchema: GenMessage<DisableSecondFactorRequest>;
+
+/**
+ * @generated from message sms.v1.DisableSecondFactorResponse
+ */
+export declare type DisableSecondFactorResponse = Message<"sms.v1.DisableSecondFactorResponse"> & {
+};
+
+/**
+ * Describes the message sms.v1.DisableSecondFactorResponse.
+ * Use `create(DisableSecondFactorResponseSchema)` to create a new message.
+ */
+export declare const DisableSecondFactorResponseSchema: GenMessage<DisableSecondFactorResponse>;
+
+/**
+ * @generated from message sms.v1.ResetSecondFactorRequest
+ */
+export declare type ResetSecondFactorRequest = Message<"sms.v1.ResetSecondFactorRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string person_id = 2;
+   */
+  personId: string;
+
+  /**
+   * For operators: also when the person belongs to other tenants.
+   *
+   * @generated from field: bool in_all_tenants = 3;
+   */
+  inAllTenants: boolean;
+};
+
+/**
+ * Describes the message sms.v1.ResetSecondFactorRequest.
+ * Use `create(ResetSecondFactorRequestSchema)` to create a new message.
+ */
+export declare const ResetSecondFactorRequestSchema: GenMessage<ResetSecondFactorRequest>;
+
+/**
+ * @generated from message sms.v1.ResetSecondFactorResponse
+ */
+export declare type ResetSecondFactorResponse = Message<"sms.v1.ResetSecondFactorResponse"> & {
+};
+
+/**
+ * Describes the message sms.v1.ResetSecondFactorResponse.
+ * Use `create(ResetSecondFactorResponseSchema)` to create a new message.
+ */
+export declare const ResetSecondFactorResponseSchema: GenMessage<ResetSecondFactorResponse>;
+
+/**
+ * @generated from message sms.v1.GetSignInMethodsRequest
+ */
+export declare type GetSignInMethodsRequest = Message<"sms.v1.GetSignInMethodsRequest"> & {
+};
+
+/**
+ * Describes the message sms.v1.GetSignInMethodsRequest.
+ * Use `create(GetSignInMethodsRequestSchema)` to create a new message.
+ */
+export declare const GetSignInMethodsRequestSchema: GenMessage<GetSignInMethodsRequest>;
+
+/**
+ * @generated from message sms.v1.GetSignInMethodsResponse
+ */
+export declare type GetSignInMethodsResponse = Message<"sms.v1.GetSignInMethodsResponse"> & {
+  /**
+   * Whether links are sent by e-mail.
+   *
+   * @generated from field: bool email = 1;
+   */
+  email: boolean;
+
+  /**
+   * The name of the OpenID Connect provider for a button; empty when there is none.
+   *
+   * @generated from field: string oidc_name = 2;
+   */
+  oidcName: string;
+};
+
+/**
+ * Describes the message sms.v1.GetSignInMethodsResponse.
+ * Use `create(GetSignInMethodsResponseSchema)` to create a new message.
+ */
+export declare const GetSignInMethodsResponseSchema: GenMessage<GetSignInMethodsResponse>;
+
+/**
+ * @generated from message sms.v1.BeginOidcSignInRequest
+ */
+export declare type BeginOidcSignInRequest = Message<"sms.v1.BeginOidcSignInRequest"> & {
+};
+
+/**
+ * Describes the message sms.v1.BeginOidcSignInRequest.
+ * Use `create(BeginOidcSignInRequestSchema)` to create a new message.
+ */
+export declare const BeginOidcSignInRequestSchema: GenMessage<BeginOidcSignInRequest>;
+
+/**
+ * @generated from message sms.v1.BeginOidcSignInResponse
+ */
+export declare type BeginOidcSignInResponse = Message<"sms.v1.BeginOidcSignInResponse"> & {
+  /**
+   * Where the browser goes.
+   *
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * Kept by the browser that began: another one cannot complete the sign-in.
+   *
+   * @generated from field: string browser_secret = 2;
+   */
+  browserSecret: string;
+};
+
+/**
+ * Describes the message sms.v1.BeginOidcSignInResponse.
+ * Use `create(BeginOidcSignInResponseSchema)` to create a new message.
+ */
+export declare const BeginOidcSignInResponseSchema: GenMessage<BeginOidcSignInResponse>;
+
+/**
+ * @generated from message sms.v1.CompleteOidcSignInRequest
+ */
+export declare type CompleteOidcSignInRequest = Message<"sms.v1.CompleteOidcSignInRequest"> & {
+  /**
+   * @generated from field: string browser_secret = 1;
+   */
+  browserSecret: string;
+
+  /**
+   * The query of the address to which the provider sent the browser back.
+   *
+   * @generated from field: string query = 2;
+   */
+  query: string;
+};
+
+/**
+ * Describes the message sms.v1.CompleteOidcSignInRequest.
+ * Use `create(CompleteOidcSignInRequestSchema)` to create a new message.
+ */
+export declare const CompleteOidcSignInRequestSchema: GenMessage<CompleteOidcSignInRequest>;
+
+/**
+ * @generated from message sms.v1.CompleteOidcSignInResponse
+ */
+export declare type CompleteOidcSignInResponse = Message<"sms.v1.CompleteOidcSignInResponse"> & {
+  /**
+   * Of a one-time link for OpenSession.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+};
+
+/**
+ * Describes the message sms.v1.CompleteOidcSignInResponse.
+ * Use `create(CompleteOidcSignInResponseSchema)` to create a new message.
+ */
+export declare const CompleteOidcSignInResponseSchema: GenMessage<CompleteOidcSignInResponse>;
 
 /**
  * What a person may do in one tenant (docs/contract.md#console).

@@ -11,7 +11,7 @@ import { enumDesc, fileDesc, messageDesc, tsEnum } from "@bufbuild/protobuf/code
  * Describes the file sms/v1/identity.proto.
  */
 export const file_sms_v1_identity = /*@__PURE__*/
-  fileDesc("ChVzbXMvdjEvaWRlbnRpdHkucHJvdG8SBnNtcy52MSJsCgZQZXJzb24SCgoCaWQYASABKAkSDQoFZW1haWwYAiABKAkSGgoEcm9sZRgDIAEoDjIMLnNtcy52MS5Sb2xlEhUKDWludml0ZWRfYXRfbXMYBCABKAMSFAoMam9pbmVkX2F0X21zGAUgASgDIuEBCgdTZXNzaW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIRCglwZXJzb25faWQYAyABKAkSDAoEbmFtZRgEIAEoCRIaCgRyb2xlGAUgASgOMgwuc21zLnYxLlJvbGUSDgoGc2NvcGVzGAYgAygJEhUKDWNyZWF0ZWRfYXRfbXMYByABKAMSFwoPbGFzdF9zZWVuX2F0X21zGAggASgDEhUKDWV4cGlyZXNfYXRfbXMYCSABKAMSDwoHYWRkcmVzcxgKIAEoCRISCgp1c2VyX2FnZW50GAsgASgJIlAKCk1lbWJlcnNoaXASEQoJdGVuYW50X2lkGAEgASgJEhMKC3RlbmFudF9uYW1lGAIgASgJEhoKBHJvbGUYAyABKA4yDC5zbXMudjEuUm9sZSI2ChRSZXF1ZXN0U2lnbkluUmVxdWVzdBINCgVlbWFpbBgBIAEoCRIPCgdhZGRyZXNzGAIgASgJIhcKFVJlcXVlc3RTaWduSW5SZXNwb25zZSJzChdDcmVhdGVQb3J0YWxMaW5rUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSGgoEcm9sZRgCIAEoDjIMLnNtcy52MS5Sb2xlEhQKDGRpc3BsYXlfbmFtZRgDIAEoCRITCgtsaWZldGltZV9tcxgEIAEoAyI+ChhDcmVhdGVQb3J0YWxMaW5rUmVzcG9uc2USCwoDdXJsGAEgASgJEhUKDWV4cGlyZXNfYXRfbXMYAiABKAMiSAoST3BlblNlc3Npb25SZXF1ZXN0Eg0KBXRva2VuGAEgASgJEg8KB2FkZHJlc3MYAiABKAkSEgoKdXNlcl9hZ2VudBgDIAEoCSJHChNPcGVuU2Vzc2lvblJlc3BvbnNlEiAKB3Nlc3Npb24YASABKAsyDy5zbXMudjEuU2Vzc2lvbhIOCgZzZWNyZXQYAiABKAkiNAobQXV0aGVudGljYXRlU2Vzc2lvbnNSZXF1ZXN0EhUKDXNlY3JldF9zaGEyNTYYASADKAwiPAoTU3dpdGNoVGVuYW50UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCSIsChZMaXN0TWVtYmVyc2hpcHNSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiQgoXTGlzdE1lbWJlcnNoaXBzUmVzcG9uc2USJwoLbWVtYmVyc2hpcHMYASADKAsyEi5zbXMudjEuTWVtYmVyc2hpcCIpChNMaXN0U2Vzc2lvbnNSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiOQoUTGlzdFNlc3Npb25zUmVzcG9uc2USIQoIc2Vzc2lvbnMYASADKAsyDy5zbXMudjEuU2Vzc2lvbiJBChFFbmRTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhgKEGVuZGVkX3Nlc3Npb25faWQYAiABKAkiFAoSRW5kU2Vzc2lvblJlc3BvbnNlIiYKEUxpc3RQZW9wbGVSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCSI0ChJMaXN0UGVvcGxlUmVzcG9uc2USHgoGcGVvcGxlGAEgAygLMg4uc21zLnYxLlBlcnNvbiJTChNJbnZpdGVQZXJzb25SZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIaCgRyb2xlGAMgASgOMgwuc21zLnYxLlJvbGUiNgoUSW52aXRlUGVyc29uUmVzcG9uc2USHgoGcGVyc29uGAEgASgLMg4uc21zLnYxLlBlcnNvbiJVChFDaGFuZ2VSb2xlUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJcGVyc29uX2lkGAIgASgJEhoKBHJvbGUYAyABKA4yDC5zbXMudjEuUm9sZSI0ChJDaGFuZ2VSb2xlUmVzcG9uc2USHgoGcGVyc29uGAEgASgLMg4uc21zLnYxLlBlcnNvbiI7ChNSZW1vdmVQZXJzb25SZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCglwZXJzb25faWQYAiABKAkiFgoUUmVtb3ZlUGVyc29uUmVzcG9uc2UqdAoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDgoKUk9MRV9PV05FUhABEhIKDlJPTEVfREVWRUxPUEVSEAISDwoLUk9MRV9TRU5ERVIQAxIQCgxST0xFX0ZJTkFOQ0UQBBIPCgtST0xFX1ZJRVdFUhAFQjQKBnNtcy52MVABWihzbXMtbWVzc2FnaW5nLXNlcnZpY2UvcHJvdG8vc21zL3YxO3Ntc3YxYgZwcm90bzM");
+  fileDesc("ChVzbXMvdjEvaWRlbnRpdHkucHJvdG8SBnNtcy52MSKDAQoGUGVyc29uEgoKAmlkGAEgASgJEg0KBWVtYWlsGAIgASgJEhoKBHJvbGUYAyABKA4yDC5zbXMudjEuUm9sZRIVCg1pbnZpdGVkX2F0X21zGAQgASgDEhQKDGpvaW5lZF9hdF9tcxgFIAEoAxIVCg1zZWNvbmRfZmFjdG9yGAYgASgIIuEBCgdTZXNzaW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIRCglwZXJzb25faWQYAyABKAkSDAoEbmFtZRgEIAEoCRIaCgRyb2xlGAUgASgOMgwuc21zLnYxLlJvbGUSDgoGc2NvcGVzGAYgAygJEhUKDWNyZWF0ZWRfYXRfbXMYByABKAMSFwoPbGFzdF9zZWVuX2F0X21zGAggASgDEhUKDWV4cGlyZXNfYXRfbXMYCSABKAMSDwoHYWRkcmVzcxgKIAEoCRISCgp1c2VyX2FnZW50GAsgASgJIlAKCk1lbWJlcnNoaXASEQoJdGVuYW50X2lkGAEgASgJEhMKC3RlbmFudF9uYW1lGAIgASgJEhoKBHJvbGUYAyABKA4yDC5zbXMudjEuUm9sZSI2ChRSZXF1ZXN0U2lnbkluUmVxdWVzdBINCgVlbWFpbBgBIAEoCRIPCgdhZGRyZXNzGAIgASgJIhcKFVJlcXVlc3RTaWduSW5SZXNwb25zZSJzChdDcmVhdGVQb3J0YWxMaW5rUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSGgoEcm9sZRgCIAEoDjIMLnNtcy52MS5Sb2xlEhQKDGRpc3BsYXlfbmFtZRgDIAEoCRITCgtsaWZldGltZV9tcxgEIAEoAyI+ChhDcmVhdGVQb3J0YWxMaW5rUmVzcG9uc2USCwoDdXJsGAEgASgJEhUKDWV4cGlyZXNfYXRfbXMYAiABKAMiVgoST3BlblNlc3Npb25SZXF1ZXN0Eg0KBXRva2VuGAEgASgJEg8KB2FkZHJlc3MYAiABKAkSEgoKdXNlcl9hZ2VudBgDIAEoCRIMCgRjb2RlGAQgASgJIlwKE09wZW5TZXNzaW9uUmVzcG9uc2USIAoHc2Vzc2lvbhgBIAEoCzIPLnNtcy52MS5TZXNzaW9uEg4KBnNlY3JldBgCIAEoCRITCgtjb2RlX25lZWRlZBgDIAEoCCI0ChtBdXRoZW50aWNhdGVTZXNzaW9uc1JlcXVlc3QSFQoNc2VjcmV0X3NoYTI1NhgBIAMoDCI8ChNTd2l0Y2hUZW5hbnRSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJIiwKFkxpc3RNZW1iZXJzaGlwc1JlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCSJCChdMaXN0TWVtYmVyc2hpcHNSZXNwb25zZRInCgttZW1iZXJzaGlwcxgBIAMoCzISLnNtcy52MS5NZW1iZXJzaGlwIikKE0xpc3RTZXNzaW9uc1JlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCSI5ChRMaXN0U2Vzc2lvbnNSZXNwb25zZRIhCghzZXNzaW9ucxgBIAMoCzIPLnNtcy52MS5TZXNzaW9uIkEKEUVuZFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSGAoQZW5kZWRfc2Vzc2lvbl9pZBgCIAEoCSIUChJFbmRTZXNzaW9uUmVzcG9uc2UiJgoRTGlzdFBlb3BsZVJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJIjQKEkxpc3RQZW9wbGVSZXNwb25zZRIeCgZwZW9wbGUYASADKAsyDi5zbXMudjEuUGVyc29uIlMKE0ludml0ZVBlcnNvblJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEhoKBHJvbGUYAyABKA4yDC5zbXMudjEuUm9sZSI2ChRJbnZpdGVQZXJzb25SZXNwb25zZRIeCgZwZXJzb24YASABKAsyDi5zbXMudjEuUGVyc29uIlUKEUNoYW5nZVJvbGVSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCglwZXJzb25faWQYAiABKAkSGgoEcm9sZRgDIAEoDjIMLnNtcy52MS5Sb2xlIjQKEkNoYW5nZVJvbGVSZXNwb25zZRIeCgZwZXJzb24YASABKAsyDi5zbXMudjEuUGVyc29uIjsKE1JlbW92ZVBlcnNvblJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCXBlcnNvbl9pZBgCIAEoCSIWChRSZW1vdmVQZXJzb25SZXNwb25zZSIsChZHZXRTZWNvbmRGYWN0b3JSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiXgoXR2V0U2Vjb25kRmFjdG9yUmVzcG9uc2USDwoHZW5hYmxlZBgBIAEoCBIVCg1lbmFibGVkX2F0X21zGAIgASgDEhsKE3JlY292ZXJ5X2NvZGVzX2xlZnQYAyABKAUiLgoYQmVnaW5TZWNvbmRGYWN0b3JSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiOAoZQmVnaW5TZWNvbmRGYWN0b3JSZXNwb25zZRIOCgZzZWNyZXQYASABKAkSCwoDdXJpGAIgASgJIj0KGUVuYWJsZVNlY29uZEZhY3RvclJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIMCgRjb2RlGAIgASgJIjQKGkVuYWJsZVNlY29uZEZhY3RvclJlc3BvbnNlEhYKDnJlY292ZXJ5X2NvZGVzGAEgAygJIj4KGkRpc2FibGVTZWNvbmRGYWN0b3JSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDAoEY29kZRgCIAEoCSIdChtEaXNhYmxlU2Vjb25kRmFjdG9yUmVzcG9uc2UiWAoYUmVzZXRTZWNvbmRGYWN0b3JSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCglwZXJzb25faWQYAiABKAkSFgoOaW5fYWxsX3RlbmFudHMYAyABKAgiGwoZUmVzZXRTZWNvbmRGYWN0b3JSZXNwb25zZSIZChdHZXRTaWduSW5NZXRob2RzUmVxdWVzdCI8ChhHZXRTaWduSW5NZXRob2RzUmVzcG9uc2USDQoFZW1haWwYASABKAgSEQoJb2lkY19uYW1lGAIgASgJIhgKFkJlZ2luT2lkY1NpZ25JblJlcXVlc3QiPgoXQmVnaW5PaWRjU2lnbkluUmVzcG9uc2USCwoDdXJsGAEgASgJEhYKDmJyb3dzZXJfc2VjcmV0GAIgASgJIkIKGUNvbXBsZXRlT2lkY1NpZ25JblJlcXVlc3QSFgoOYnJvd3Nlcl9zZWNyZXQYASABKAkSDQoFcXVlcnkYAiABKAkiKwoaQ29tcGxldGVPaWRjU2lnbkluUmVzcG9uc2USDQoFdG9rZW4YASABKAkqdAoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDgoKUk9MRV9PV05FUhABEhIKDlJPTEVfREVWRUxPUEVSEAISDwoLUk9MRV9TRU5ERVIQAxIQCgxST0xFX0ZJTkFOQ0UQBBIPCgtST0xFX1ZJRVdFUhAFQjQKBnNtcy52MVABWihzbXMtbWVzc2FnaW5nLXNlcnZpY2UvcHJvdG8vc21zL3YxO3Ntc3YxYgZwcm90bzM");
 
 /**
  * Describes the message sms.v1.Person.
@@ -187,6 +187,118 @@ export const RemovePersonRequestSchema = /*@__PURE__*/
  */
 export const RemovePersonResponseSchema = /*@__PURE__*/
   messageDesc(file_sms_v1_identity, 24);
+
+/**
+ * Describes the message sms.v1.GetSecondFactorRequest.
+ * Use `create(GetSecondFactorRequestSchema)` to create a new message.
+ */
+export const GetSecondFactorRequestSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_identity, 25);
+
+/**
+ * Describes the message sms.v1.GetSecondFactorResponse.
+ * Use `create(GetSecondFactorResponseSchema)` to create a new message.
+ */
+export const GetSecondFactorResponseSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_identity, 26);
+
+/**
+ * Describes the message sms.v1.BeginSecondFactorRequest.
+ * Use `create(BeginSecondFactorRequestSchema)` to create a new message.
+ */
+export const BeginSecondFactorRequestSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_identity, 27);
+
+/**
+ * Describes the message sms.v1.BeginSecondFactorResponse.
+ * Use `create(BeginSecondFactorResponseSchema)` to create a new message.
+ */
+export const BeginSecondFactorResponseSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_identity, 28);
+
+/**
+ * Describes the message sms.v1.EnableSecondFactorRequest.
+ * Use `create(EnableSecondFactorRequestSchema)` to create a new message.
+ */
+export const EnableSecondFactorRequestSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_identity, 29);
+
+/**
+ * Describes the message sms.v1.EnableSecondFactorResponse.
+ * Use `create(EnableSecondFactorResponseSchema)` to create a new message.
+ */
+export const EnableSecondFactorResponseSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_identity, 30);
+
+/**
+ * Describes the message sms.v1.DisableSecondFactorRequest.
+ * Use `create(DisableSecondFactorRequestSchema)` to create a new message.
+ */
+export const DisableSecondFactorRequestSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_identity, 31);
+
+/**
+ * Describes the message sms.v1.DisableSecondFactorResponse.
+ * Use `create(DisableSecondFactorResponseSchema)` to create a new message.
+ */
+export const DisableSecondFactorResponseSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_identity, 32);
+
+/**
+ * Describes the message sms.v1.ResetSecondFactorRequest.
+ * Use `create(ResetSecondFactorRequestSchema)` to create a new message.
+ */
+export const ResetSecondFactorRequestSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_identity, 33);
+
+/**
+ * Describes the message sms.v1.ResetSecondFactorResponse.
+ * Use `create(ResetSecondFactorResponseSchema)` to create a new message.
+ */
+export const ResetSecondFactorResponseSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_identity, 34);
+
+/**
+ * Describes the message sms.v1.GetSignInMethodsRequest.
+ * Use `create(GetSignInMethodsRequestSchema)` to create a new message.
+ */
+export const GetSignInMethodsRequestSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_identity, 35);
+
+/**
+ * Describes the message sms.v1.GetSignInMethodsResponse.
+ * Use `create(GetSignInMethodsResponseSchema)` to create a new message.
+ */
+export const GetSignInMethodsResponseSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_identity, 36);
+
+/**
+ * Describes the message sms.v1.BeginOidcSignInRequest.
+ * Use `create(BeginOidcSignInRequestSchema)` to create a new message.
+ */
+export const BeginOidcSignInRequestSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_identity, 37);
+
+/**
+ * Describes the message sms.v1.BeginOidcSignInResponse.
+ * Use `create(BeginOidcSignInResponseSchema)` to create a new message.
+ */
+export const BeginOidcSignInResponseSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_identity, 38);
+
+/**
+ * Describes the message sms.v1.CompleteOidcSignInRequest.
+ * Use `create(CompleteOidcSignInRequestSchema)` to create a new message.
+ */
+export const CompleteOidcSignInRequestSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_identity, 39);
+
+/**
+ * Describes the message sms.v1.CompleteOidcSignInResponse.
+ * Use `create(CompleteOidcSignInResponseSchema)` to create a new message.
+ */
+export const CompleteOidcSignInResponseSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_identity, 40);
 
 /**
  * Describes the enum sms.v1.Role.

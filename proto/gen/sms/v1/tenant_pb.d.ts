@@ -7,7 +7,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Mode } from "./common_pb.js";
-import type { AuthenticateSessionsRequestSchema, ChangeRoleRequestSchema, ChangeRoleResponseSchema, CreatePortalLinkRequestSchema, CreatePortalLinkResponseSchema, EndSessionRequestSchema, EndSessionResponseSchema, InvitePersonRequestSchema, InvitePersonResponseSchema, ListMembershipsRequestSchema, ListMembershipsResponseSchema, ListPeopleRequestSchema, ListPeopleResponseSchema, ListSessionsRequestSchema, ListSessionsResponseSchema, OpenSessionRequestSchema, OpenSessionResponseSchema, RemovePersonRequestSchema, RemovePersonResponseSchema, RequestSignInRequestSchema, RequestSignInResponseSchema, Session, SwitchTenantRequestSchema } from "./identity_pb.js";
+import type { AuthenticateSessionsRequestSchema, BeginOidcSignInRequestSchema, BeginOidcSignInResponseSchema, BeginSecondFactorRequestSchema, BeginSecondFactorResponseSchema, ChangeRoleRequestSchema, ChangeRoleResponseSchema, CompleteOidcSignInRequestSchema, CompleteOidcSignInResponseSchema, CreatePortalLinkRequestSchema, CreatePortalLinkResponseSchema, DisableSecondFactorRequestSchema, DisableSecondFactorResponseSchema, EnableSecondFactorRequestSchema, EnableSecondFactorResponseSchema, EndSessionRequestSchema, EndSessionResponseSchema, GetSecondFactorRequestSchema, GetSecondFactorResponseSchema, GetSignInMethodsRequestSchema, GetSignInMethodsResponseSchema, InvitePersonRequestSchema, InvitePersonResponseSchema, ListMembershipsRequestSchema, ListMembershipsResponseSchema, ListPeopleRequestSchema, ListPeopleResponseSchema, ListSessionsRequestSchema, ListSessionsResponseSchema, OpenSessionRequestSchema, OpenSessionResponseSchema, RemovePersonRequestSchema, RemovePersonResponseSchema, RequestSignInRequestSchema, RequestSignInResponseSchema, ResetSecondFactorRequestSchema, ResetSecondFactorResponseSchema, Session, SwitchTenantRequestSchema } from "./identity_pb.js";
 import type { ListAuditRecordsRequestSchema, ListAuditRecordsResponseSchema } from "./audit_pb.js";
 
 /**
@@ -1127,7 +1127,8 @@ export declare const TenantService: GenService<{
     output: typeof CreatePortalLinkResponseSchema;
   },
   /**
-   * Exchanges the token of a link for a session. NOT_FOUND when it is unknown, used or too old.
+   * Exchanges the token of a link for a session. NOT_FOUND when it is unknown, used or too old. INVALID_ARGUMENT for a
+   * wrong or used code. RESOURCE_EXHAUSTED rate_limited after several codes; the wait doubles.
    *
    * @generated from rpc sms.v1.TenantService.OpenSession
    */
@@ -1226,6 +1227,89 @@ export declare const TenantService: GenService<{
     methodKind: "unary";
     input: typeof RemovePersonRequestSchema;
     output: typeof RemovePersonResponseSchema;
+  },
+  /**
+   * The second factor of a session's person. FAILED_PRECONDITION invalid_state_transition: a portal link's session.
+   *
+   * @generated from rpc sms.v1.TenantService.GetSecondFactor
+   */
+  getSecondFactor: {
+    methodKind: "unary";
+    input: typeof GetSecondFactorRequestSchema;
+    output: typeof GetSecondFactorResponseSchema;
+  },
+  /**
+   * Makes a secret for the person's authenticator, which counts after EnableSecondFactor. A repeat makes another.
+   * FAILED_PRECONDITION invalid_state_transition: the factor is on already.
+   *
+   * @generated from rpc sms.v1.TenantService.BeginSecondFactor
+   */
+  beginSecondFactor: {
+    methodKind: "unary";
+    input: typeof BeginSecondFactorRequestSchema;
+    output: typeof BeginSecondFactorResponseSchema;
+  },
+  /**
+   * Turns it on with a code of that secret. INVALID_ARGUMENT for a wrong code.
+   *
+   * @generated from rpc sms.v1.TenantService.EnableSecondFactor
+   */
+  enableSecondFactor: {
+    methodKind: "unary";
+    input: typeof EnableSecondFactorRequestSchema;
+    output: typeof EnableSecondFactorResponseSchema;
+  },
+  /**
+   * Turns it off with a code or a recovery code.
+   *
+   * @generated from rpc sms.v1.TenantService.DisableSecondFactor
+   */
+  disableSecondFactor: {
+    methodKind: "unary";
+    input: typeof DisableSecondFactorRequestSchema;
+    output: typeof DisableSecondFactorResponseSchema;
+  },
+  /**
+   * Turns off the factor of a person who lost it. FAILED_PRECONDITION invalid_state_transition: the person has joined
+   * other tenants too, whose owners did not ask for it.
+   *
+   * @generated from rpc sms.v1.TenantService.ResetSecondFactor
+   */
+  resetSecondFactor: {
+    methodKind: "unary";
+    input: typeof ResetSecondFactorRequestSchema;
+    output: typeof ResetSecondFactorResponseSchema;
+  },
+  /**
+   * How people may sign in to this installation.
+   *
+   * @generated from rpc sms.v1.TenantService.GetSignInMethods
+   */
+  getSignInMethods: {
+    methodKind: "unary";
+    input: typeof GetSignInMethodsRequestSchema;
+    output: typeof GetSignInMethodsResponseSchema;
+  },
+  /**
+   * Begins a sign-in at the OpenID Connect provider. NOT_FOUND when none is configured.
+   *
+   * @generated from rpc sms.v1.TenantService.BeginOidcSignIn
+   */
+  beginOidcSignIn: {
+    methodKind: "unary";
+    input: typeof BeginOidcSignInRequestSchema;
+    output: typeof BeginOidcSignInResponseSchema;
+  },
+  /**
+   * Ends it with a one-time link. UNAUTHENTICATED when the provider refused, or another browser began it;
+   * PERMISSION_DENIED email_not_verified; NOT_FOUND when nobody with that address was invited.
+   *
+   * @generated from rpc sms.v1.TenantService.CompleteOidcSignIn
+   */
+  completeOidcSignIn: {
+    methodKind: "unary";
+    input: typeof CompleteOidcSignInRequestSchema;
+    output: typeof CompleteOidcSignInResponseSchema;
   },
   /**
    * The changes that calls have made to this service's data, newest first.

@@ -1,0 +1,68 @@
+import type { Clock } from "../../shared/core/clock.ts";
+import { AppError } from "../../shared/core/errors.ts";
+import { hashSecret } from "../domain/api-key.ts";
+import { canonicalEmail } from "../domain/email.ts";
+import { newSecretText } from "../domain/secrets.ts";
+import { LINK_MS } from "../domain/sign-in-link.ts";
+import type { OidcProvider, OidcSignInStore, PeopleStore, SessionStore } from "./identity-ports.ts";
+
+/** How long a person may stay at the provider. */
+export const OIDC_SIGN_IN_MS = 10 * 60_000;
+
+const QUERY_CHARS_MAX = 8192;
+
+/** The use cases of sign-in through an OpenID Connect provider. */
+export type OidcSignInService = ReturnType<typeof createOidcSignInService>;
+
+export function createOidcSignInService(parts: {
+  /** Absent for installations without one. */
+  readonly provider: OidcProvider | undefined;
+  readonly store: OidcSignInStore;
+  readonly people: Pick<PeopleStore, "findPersonByEmail">;
+  readonly links: Pick<SessionStore, "insertLink">;
+  readonly clock: Clock;
+}) {
+  const { provider, store, people, links, clock } = parts;
+
+  function found(): OidcProvider {
+    if (provider !== undefined) return provider;
+    throw new AppError("not_found", "This installation has no such way to sign in.");
+  }
+
+  return {
+    /** Errors: `not_found`, `service_unavailable` when the provider does not answer. */
+    async begin(): Promise<{ url: string; browserSecret: string }> {
+      const { url, checks } = await found().begin();
+      const browserSecret = newSecretText("oid");
+      const expiresAtMs = clock.now() + OIDC_SIGN_IN_MS;
+      await store.insert(hashSecret(browserSecret), checks, expiresAtMs);
+      return { url, browserSecret };
+    },
+
+    /**
+     * Ends a sign-in that the same browser began, once, with the token of a link. The link asks for the second factor
+     * like any other. Errors: `unauthenticated`, `email_not_verified`, `not_found` for an address that was not
+     * invited, `service_unavailable`.
+     */
+    async complete(browserSecret: string, query: string): Promise<string> {
+      const known = found();
+      const begun = await store.take(hashSecret(browserSecret));
+      if (begun === undefined || clock.now() >= begun.expiresAtMs) {
+        throw new AppError("unauthenticated", "The sign-in took too long, or began elsewhere.");
+      }
+      const identity = await known.complete(query.slice(0, QUERY_CHARS_MAX), begun.checks);
+      // An address that its owner has not confirmed to the provider would let anybody in as anybody.
+      if (!identity.isEmailVerified) {
+        throw new AppError("email_not_verified", "The provider has not verified this address.");
+      }
+      const personId = await people.findPersonByEmail(canonicalEmail(identity.email));
+      if (personId === undefined) {
+        throw new AppError("not_found", "Nobody with this address was invited.");
+      }
+      const token = newSecretText("oil");
+      const expiresAtMs = clock.now() + LINK_MS.oidc;
+      await links.insertLink(hashSecret(token), { kind: "oidc", expiresAtMs, personId });
+      return token;
+    },
+  };
+}

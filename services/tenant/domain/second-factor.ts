@@ -1,0 +1,52 @@
+import { randomBytes } from "node:crypto";
+import { hashSecret } from "./api-key.ts";
+import { stepOfCode, toBase32 } from "./totp.ts";
+
+/** A person's second factor. It is asked for when `enabledAtMs` is set; before, only its secret was shown. */
+export type SecondFactor = {
+  readonly personId: string;
+  readonly secret: Uint8Array;
+  readonly enabledAtMs?: number;
+  /** The step of the last code that was used; 0 before the first. */
+  readonly lastStep: number;
+  /** SHA-256 of each recovery code that was not used. */
+  readonly recoveryHashes: readonly Buffer[];
+};
+
+/** What a right code uses up. */
+export type UsedCode = { readonly step: number } | { readonly recoveryHash: Buffer };
+
+/** RFC 4226 section 4 recommends 160 bits. */
+const SECRET_BYTES = 20;
+const RECOVERY_CODES = 10;
+/** 80 bits: nothing that can be guessed, also by someone who has the hashes. */
+const RECOVERY_BYTES = 10;
+
+export function newFactorSecret(): Uint8Array {
+  return randomBytes(SECRET_BYTES);
+}
+
+/** Codes such as `ABCD-EFGH-IJKL-MNOP`. */
+export function newRecoveryCodes(): readonly string[] {
+  return Array.from({ length: RECOVERY_CODES }, () =>
+    (toBase32(randomBytes(RECOVERY_BYTES)).match(/.{4}/g) ?? []).join("-"),
+  );
+}
+
+/** The hash of a recovery code, without regard to case and separators. */
+export function recoveryHash(code: string): Buffer {
+  return hashSecret(code.toUpperCase().replace(/[^A-Z2-7]/g, ""));
+}
+
+/** What a code uses up; undefined for one that is wrong or was used. */
+export function readCode(factor: SecondFactor, text: string, nowMs: number): UsedCode | undefined {
+  const digits = text.replace(/\s/g, "");
+  if (/^\d+$/.test(digits)) {
+    const { secret, lastStep } = factor;
+    const step = stepOfCode(secret, digits, { nowMs, lastStep });
+    return step === undefined ? undefined : { step };
+  }
+  const hash = recoveryHash(text);
+  const isKnown = factor.recoveryHashes.some((one) => one.equals(hash));
+  return isKnown ? { recoveryHash: hash } : undefined;
+}

@@ -1,0 +1,37 @@
+import { Binary, type Db } from "mongodb";
+import type { SecretBox } from "../../shared/io/encryption.ts";
+import { guardMongo } from "../../shared/io/mongo-errors.ts";
+import type { OidcChecks, OidcSignInStore } from "../app/identity-ports.ts";
+
+/** A document of `oidc_sign_ins`; it goes when the browser comes back, or is too old. */
+type OidcSignInDocument = {
+  /** SHA-256 of the browser's secret. */
+  _id: Binary;
+  /** State, nonce and PKCE verifier, encrypted. */
+  checks: string;
+  expires_at: Date;
+};
+
+const CONTEXT = "oidc_sign_in";
+
+/** The MongoDB adapter of sign-ins that are at the provider. */
+export function createOidcSignInStore(db: Db, box: SecretBox): OidcSignInStore {
+  const signIns = db.collection<OidcSignInDocument>("oidc_sign_ins");
+  return {
+    async insert(hash, checks, expiresAtMs) {
+      await guardMongo(
+        signIns.insertOne({
+          _id: new Binary(hash),
+          checks: box.seal(JSON.stringify(checks), CONTEXT),
+          expires_at: new Date(expiresAtMs),
+        }),
+      );
+    },
+    async take(hash) {
+      const found = await guardMongo(signIns.findOneAndDelete({ _id: new Binary(hash) }));
+      if (found === null) return undefined;
+      const checks = JSON.parse(box.open(found.checks, CONTEXT)) as OidcChecks;
+      return { checks, expiresAtMs: found.expires_at.getTime() };
+    },
+  };
+}
