@@ -6,6 +6,7 @@ import { textOrNull } from "./message.ts";
 /** What groups may be made of, by public name. */
 export const DIMENSIONS: Readonly<Record<(typeof GROUP_NAMES)[number], UsageDimension>> = {
   day: UsageDimension.DAY,
+  hour: UsageDimension.HOUR,
   status: UsageDimension.STATUS,
   country: UsageDimension.COUNTRY,
   sender_id: UsageDimension.SENDER_ID,
@@ -17,6 +18,7 @@ const MEMBERS: Readonly<
   Record<keyof typeof DIMENSIONS, (group: UsageGroup) => Record<string, string | null>>
 > = {
   day: ({ day }) => ({ day }),
+  hour: ({ hour }) => ({ hour }),
   status: ({ status }) => ({ status }),
   country: ({ country }) => ({ country: country === "ZZ" ? null : country }),
   sender_id: ({ senderId }) => ({ sender_id: senderId }),

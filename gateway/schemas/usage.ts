@@ -14,7 +14,9 @@ import {
 } from "./schema-parts.ts";
 
 /** What groups may be made of. */
-export const GROUP_NAMES = ["day", "status", "country", "sender_id", "key", "campaign"] as const;
+export const GROUP_NAMES = [
+  ...["day", "hour", "status", "country", "sender_id", "key", "campaign"],
+] as const;
 
 const NAME = `(${GROUP_NAMES.join("|")})`;
 
@@ -42,7 +44,7 @@ export const USAGE_QUERY: QuerySchema = {
   },
   time_zone: {
     type: "string",
-    description: "The zone of the days, a name of the IANA database; UTC when absent.",
+    description: "The zone of the days and hours, a name of the IANA database; UTC when absent.",
     minLength: 1,
     maxLength: 64,
     examples: ["Africa/Lagos"],
@@ -61,6 +63,7 @@ const GROUP: Schema = {
   required: Object.keys(COUNTS),
   properties: {
     day: { type: "string", pattern: "^\\d{4}-\\d\\d-\\d\\d$" },
+    hour: { ...INSTANT, description: "The start of the hour." },
     status: MESSAGE_STATUS,
     country: {
       ...orNull({ type: "string" }),

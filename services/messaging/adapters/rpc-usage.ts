@@ -8,6 +8,7 @@ import { type UsageDimension as Dimension, USAGE_DIMENSIONS } from "../domain/us
 
 const DIMENSIONS: Readonly<Partial<Record<UsageDimension, Dimension>>> = {
   [UsageDimension.DAY]: "day",
+  [UsageDimension.HOUR]: "hour",
   [UsageDimension.STATUS]: "status",
   [UsageDimension.COUNTRY]: "country",
   [UsageDimension.SENDER_ID]: "sender_id",
@@ -40,6 +41,7 @@ export function usageMethods({
         asOfMs: BigInt(asOfMs),
         groups: groups.map(({ values, messages, segments, amount }) => ({
           ...{ day: values.day ?? "", status: values.status ?? "", country: values.country ?? "" },
+          hour: values.hour ?? "",
           senderId: values.sender_id ?? "",
           apiKeyId: values.key ?? "",
           campaignId: values.campaign ?? "",

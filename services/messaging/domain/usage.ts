@@ -37,6 +37,7 @@ export type UsageChange = {
 /** What a group may be made of. */
 export const USAGE_DIMENSIONS = [
   "day",
+  "hour",
   "status",
   "country",
   "sender_id",

@@ -139,7 +139,7 @@ export function createUsageStore(client: MongoClient, db: Db): UsageStore {
   }
 }
 
-const FIELDS: Readonly<Record<Exclude<UsageDimension, "day">, string>> = {
+const FIELDS: Readonly<Record<Exclude<UsageDimension, "day" | "hour">, string>> = {
   status: "$counts.k",
   country: "$country",
   sender_id: "$from",
@@ -148,8 +148,14 @@ const FIELDS: Readonly<Record<Exclude<UsageDimension, "day">, string>> = {
 };
 
 function groupOf({ groupBy, timeZone }: UsageQuery): Record<string, unknown> {
-  const day = { $dateToString: { date: "$at", format: "%Y-%m-%d", timezone: timeZone } };
-  return Object.fromEntries(groupBy.map((name) => [name, name === "day" ? day : FIELDS[name]]));
+  // Hours begin at other minutes of UTC in zones such as Asia/Kathmandu.
+  const start = { $dateTrunc: { date: "$at", unit: "hour", timezone: timeZone } };
+  const fields: Readonly<Record<UsageDimension, unknown>> = {
+    ...FIELDS,
+    day: { $dateToString: { date: "$at", format: "%Y-%m-%d", timezone: timeZone } },
+    hour: { $dateToString: { date: start, format: "%Y-%m-%dT%H:%M:%S.%LZ" } },
+  };
+  return Object.fromEntries(groupBy.map((name) => [name, fields[name]]));
 }
 
 function refuseZone(error: unknown): never {

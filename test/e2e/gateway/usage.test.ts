@@ -24,6 +24,7 @@ type Listed = {
 /** The value of a group's member, read from a message of the list. */
 const MEMBERS: Readonly<Record<string, (message: Listed) => readonly [string, string | null]>> = {
   day: ({ created_at }) => ["day", created_at.slice(0, 10)],
+  hour: ({ created_at }) => ["hour", `${created_at.slice(0, 13)}:00:00.000Z`],
   status: ({ status }) => ["status", status],
   country: ({ to }) => [
     "country",
@@ -181,6 +182,9 @@ describe("REST: usage", function () {
       );
       const days = groups.map(({ day }: { day: string }) => day);
       expect(days, zone).to.have.members([...wanted]);
+      const hours = (await usage(`?group_by=hour&time_zone=${zone}`)).groups;
+      const minute = zone === "Asia/Kathmandu" ? ":15:00.000Z" : ":00:00.000Z";
+      for (const { hour } of hours) expect(hour, zone).to.match(new RegExp(`${minute}$`));
     }
   });
 
@@ -199,7 +203,7 @@ describe("REST: usage", function () {
   it("wrong parameters are refused together", async () => {
     const wrong = await call(
       "GET",
-      `${PATH}?group_by=hour&created_after=2026-01-01T00:01:00Z&created_before=2026-12-01T00:00:00Z` +
+      `${PATH}?group_by=minute&created_after=2026-01-01T00:01:00Z&created_before=2026-12-01T00:00:00Z` +
         "&time_zone=Mars/Olympus&limit=5",
     );
     expect(wrong.status).to.equal(422);

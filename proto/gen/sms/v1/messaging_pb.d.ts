@@ -818,7 +818,7 @@ export declare type GetUsageRequest = Message$1<"sms.v1.GetUsageRequest"> & {
   groupBy: UsageDimension[];
 
   /**
-   * Of the days: a name of the IANA database; empty means UTC.
+   * Of the days and hours: a name of the IANA database; empty means UTC.
    *
    * @generated from field: string time_zone = 6;
    */
@@ -891,6 +891,13 @@ export declare type UsageGroup = Message$1<"sms.v1.UsageGroup"> & {
    * @generated from field: int64 amount = 9;
    */
   amount: bigint;
+
+  /**
+   * The start of the hour, RFC 3339.
+   *
+   * @generated from field: string hour = 10;
+   */
+  hour: string;
 };
 
 /**
@@ -2430,6 +2437,11 @@ export enum UsageDimension {
    * @generated from enum value: USAGE_DIMENSION_CAMPAIGN = 6;
    */
   CAMPAIGN = 6,
+
+  /**
+   * @generated from enum value: USAGE_DIMENSION_HOUR = 7;
+   */
+  HOUR = 7,
 }
 
 /**
