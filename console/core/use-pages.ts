@@ -1,31 +1,44 @@
-import { useCallback, useState } from "preact/hooks";
+import { useCallback, useEffect, useState } from "preact/hooks";
 import { ApiProblem } from "../api/http.ts";
 import type { Page } from "../api/types.ts";
+import { onlyFirst, type ShownPages, withFirst, withNext } from "./merge-pages.ts";
 import { useResource } from "./use-resource.ts";
 
-/** A list that grows page by page: the first page is asked again from time to time, the others are not. */
+/** A list that grows page by page. Its first page is asked for every `everyMs` and taken into the shown rows. */
 export function usePages<T extends object>(
   key: string,
   load: (cursor: string | undefined, signal?: AbortSignal) => Promise<Page<T>>,
   everyMs = 0,
+  idOf: (row: T) => string = ownId,
 ) {
   const first = useResource(key, (signal) => load(undefined, signal), everyMs);
-  const [more, setMore] = useState<{ readonly key: string; readonly pages: readonly Page<T>[] }>({
-    key,
-    pages: [],
-  });
+  const [shown, setShown] = useState<{ readonly key: string; readonly pages: ShownPages<T> }>();
   const [problem, setProblem] = useState<ApiProblem>();
   const [isLoadingMore, setLoadingMore] = useState(false);
-  const pages = more.key === key ? more.pages : [];
-  const last = pages.at(-1) ?? first.data;
+
+  useEffect(() => {
+    const page = first.data;
+    if (page === undefined) return;
+    setShown((before) => ({
+      key,
+      pages: before?.key === key ? withFirst(before.pages, page, idOf) : onlyFirst(page),
+    }));
+  }, [key, first.data]);
+
+  const own = shown?.key === key ? shown.pages : first.data && onlyFirst(first.data);
+  const next = own?.next ?? null;
 
   const loadMore = useCallback(async () => {
-    const cursor = last?.next_cursor;
-    if (cursor === null || cursor === undefined) return;
+    if (next === null || isLoadingMore) return;
     setLoadingMore(true);
     try {
-      const page = await load(cursor);
-      setMore({ key, pages: [...pages, page] });
+      const page = await load(next);
+      setShown((before) =>
+        // The filter may have changed while the page was loaded.
+        before?.key === key && before.pages.next === next
+          ? { key, pages: withNext(before.pages, page, idOf) }
+          : before,
+      );
       setProblem(undefined);
     } catch (error) {
       if (!(error instanceof ApiProblem)) throw error;
@@ -33,14 +46,26 @@ export function usePages<T extends object>(
     } finally {
       setLoadingMore(false);
     }
-  }, [key, last, load, pages]);
+  }, [key, next, load, isLoadingMore]);
+
+  /** Goes back to the first page, with the newest rows. */
+  const showNewest = useCallback(() => {
+    setShown(undefined);
+    first.reload();
+  }, [first.reload]);
 
   return {
     ...first,
     problem: first.problem ?? problem,
-    rows: [...(first.data?.data ?? []), ...pages.flatMap(({ data }) => data)],
-    hasMore: typeof last?.next_cursor === "string",
+    rows: own?.rows ?? [],
+    hasMore: next !== null,
     isLoadingMore,
     loadMore,
+    /** Present when more than a page of new rows has come since the first page was shown. */
+    showNewest: own?.isBehind === true ? showNewest : undefined,
   };
+}
+
+function ownId(row: object): string {
+  return String((row as { readonly id?: string }).id);
 }

@@ -25,6 +25,7 @@ export function AuditPage() {
           hasMore={list.hasMore}
           isLoadingMore={list.isLoadingMore}
           onMore={() => void list.loadMore()}
+          onNewest={list.showNewest}
           columns={[
             { heading: "Time", cell: (row) => <Time at={row.created_at} /> },
             { heading: "What", cell: (row) => row.action.replaceAll(/[._]/g, " ") },

@@ -1,8 +1,9 @@
 import { useCallback, useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import { campaigns } from "../api/console.ts";
-import type { Campaign, CampaignEstimate } from "../api/types.ts";
+import type { Campaign, CampaignEstimate, CampaignRecipient } from "../api/types.ts";
 import { showMoney, toUnits } from "../core/money.ts";
+import { pauseText } from "../core/pause-text.ts";
 import { useCan } from "../core/session-context.ts";
 import { useAction } from "../core/use-action.ts";
 import { usePages } from "../core/use-pages.ts";
@@ -24,15 +25,6 @@ import { SelectField } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";
 
 const OPEN: ReadonlySet<string> = new Set(["draft", "scheduled", "running", "paused"]);
-
-const PAUSED_BECAUSE: Readonly<Record<string, string>> = {
-  customer: "Somebody of this account paused it.",
-  insufficient_balance:
-    "The balance did not cover the next messages. Fund the account, then resume.",
-  budget_reached: "The budget is used up.",
-  sender_id_not_approved: "The sender ID can not be used any more.",
-  tenant_suspended: "The account is suspended.",
-};
 
 /** One campaign: its recipients, what it will cost, how far it is, and its controls. */
 export function CampaignPage() {
@@ -56,10 +48,7 @@ export function CampaignPage() {
         {campaign.name}
       </PageTitle>
       {campaign.pause_reason !== null && (
-        <p class="banner">
-          Paused:{" "}
-          {PAUSED_BECAUSE[campaign.pause_reason] ?? campaign.pause_reason.replaceAll("_", " ")}
-        </p>
+        <p class="banner">Paused: {pauseText(campaign.pause_reason)}</p>
       )}
       <ProblemBox problem={found.problem} />
       {campaign.status === "draft" ? (
@@ -303,7 +292,12 @@ function Recipients({ campaign }: { readonly campaign: Campaign }) {
     (cursor?: string) => campaigns.recipients(id, status === "" ? {} : { status }, cursor),
     [id, status],
   );
-  const list = usePages(`recipients ${id} ${status} ${campaign.progress.total}`, load, 10_000);
+  const list = usePages(
+    `recipients ${id} ${status} ${campaign.progress.total}`,
+    load,
+    10_000,
+    indexOf,
+  );
   return (
     <section aria-labelledby="recipients">
       <h2 id="recipients">Recipients</h2>
@@ -320,10 +314,11 @@ function Recipients({ campaign }: { readonly campaign: Campaign }) {
         <Table
           caption="Recipients"
           rows={list.rows}
-          keyOf={({ index }) => String(index)}
+          keyOf={indexOf}
           hasMore={list.hasMore}
           isLoadingMore={list.isLoadingMore}
           onMore={() => void list.loadMore()}
+          onNewest={list.showNewest}
           columns={[
             {
               heading: "Number",
@@ -341,4 +336,8 @@ function Recipients({ campaign }: { readonly campaign: Campaign }) {
       )}
     </section>
   );
+}
+
+function indexOf({ index }: CampaignRecipient): string {
+  return String(index);
 }

@@ -38,6 +38,7 @@ export function CampaignsPage() {
           hasMore={list.hasMore}
           isLoadingMore={list.isLoadingMore}
           onMore={() => void list.loadMore()}
+          onNewest={list.showNewest}
           columns={[
             {
               heading: "Name",

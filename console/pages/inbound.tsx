@@ -44,6 +44,7 @@ export function InboundPage() {
           hasMore={list.hasMore}
           isLoadingMore={list.isLoadingMore}
           onMore={() => void list.loadMore()}
+          onNewest={list.showNewest}
           columns={[
             { heading: "Time", cell: (row) => <Time at={row.received_at} /> },
             { heading: "From", cell: (row) => row.from },

@@ -43,6 +43,7 @@ export function KeysPage() {
           hasMore={list.hasMore}
           isLoadingMore={list.isLoadingMore}
           onMore={() => void list.loadMore()}
+          onNewest={list.showNewest}
           columns={[
             { heading: "Name", cell: (row) => row.name ?? row.id },
             { heading: "Ends in", cell: (row) => row.hint ?? "" },

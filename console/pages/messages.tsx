@@ -111,6 +111,7 @@ export function MessagesPage() {
           hasMore={list.hasMore}
           isLoadingMore={list.isLoadingMore}
           onMore={() => void list.loadMore()}
+          onNewest={list.showNewest}
         />
       )}
     </>

@@ -50,6 +50,7 @@ export function SenderIdsPage() {
           hasMore={list.hasMore}
           isLoadingMore={list.isLoadingMore}
           onMore={() => void list.loadMore()}
+          onNewest={list.showNewest}
           columns={[
             { heading: "Name", cell: (row) => <strong>{row.name}</strong> },
             { heading: "Status", cell: (row) => <Status value={row.status} /> },

@@ -1,6 +1,6 @@
 import { useCallback, useState } from "preact/hooks";
 import { suppressions } from "../api/console.ts";
-import type { SuppressionImport } from "../api/types.ts";
+import type { Suppression, SuppressionImport } from "../api/types.ts";
 import { useAction } from "../core/use-action.ts";
 import { usePages } from "../core/use-pages.ts";
 import { Empty, Loading, PageTitle, ProblemBox, Time } from "../parts/basics.tsx";
@@ -17,7 +17,7 @@ export function SuppressionsPage() {
     (cursor?: string) => suppressions.list(number === "" ? {} : { number }, cursor),
     [number],
   );
-  const list = usePages(`suppressions ${number}`, load);
+  const list = usePages(`suppressions ${number}`, load, 0, idOf);
   return (
     <>
       <PageTitle note="Numbers that opted out get one-time codes only.">Opt-outs</PageTitle>
@@ -43,10 +43,11 @@ export function SuppressionsPage() {
         <Table
           caption="Opted-out numbers"
           rows={list.rows}
-          keyOf={(row) => `${row.number} ${row.sender_id}`}
+          keyOf={idOf}
           hasMore={list.hasMore}
           isLoadingMore={list.isLoadingMore}
           onMore={() => void list.loadMore()}
+          onNewest={list.showNewest}
           columns={[
             { heading: "Number", cell: (row) => row.number },
             { heading: "For", cell: (row) => row.sender_id ?? "all sender IDs" },
@@ -139,4 +140,8 @@ function Add({ onDone }: { readonly onDone: () => void }) {
       )}
     </details>
   );
+}
+
+function idOf({ number, sender_id }: Suppression): string {
+  return `${number} ${sender_id}`;
 }

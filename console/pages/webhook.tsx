@@ -2,6 +2,7 @@ import { useCallback, useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import { webhooks } from "../api/console.ts";
 import type { Delivery, Endpoint } from "../api/types.ts";
+import { lastAnswer } from "../core/endpoint-health.ts";
 import { useAction } from "../core/use-action.ts";
 import { usePages } from "../core/use-pages.ts";
 import { useResource } from "../core/use-resource.ts";
@@ -158,6 +159,7 @@ function Deliveries({
           hasMore={list.hasMore}
           isLoadingMore={list.isLoadingMore}
           onMore={() => void list.loadMore()}
+          onNewest={list.showNewest}
           columns={[
             { heading: "Time", cell: (row) => <Time at={row.created_at} /> },
             { heading: "Event", cell: (row) => row.event_type },
@@ -187,14 +189,6 @@ function Deliveries({
       )}
     </section>
   );
-}
-
-function lastAnswer({ attempts }: Delivery): string {
-  const last = attempts.at(-1);
-  if (last === undefined) return "not tried yet";
-  return last.http_status === null
-    ? (last.error ?? "").replaceAll("_", " ")
-    : `HTTP ${last.http_status}`;
 }
 
 function Details({

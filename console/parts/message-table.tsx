@@ -35,6 +35,7 @@ export function MessageTable({
   readonly hasMore?: boolean;
   readonly isLoadingMore?: boolean;
   readonly onMore?: () => void;
+  readonly onNewest?: (() => void) | undefined;
 }) {
   return <Table caption={caption} columns={COLUMNS} rows={rows} keyOf={({ id }) => id} {...more} />;
 }
