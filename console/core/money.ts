@@ -21,6 +21,13 @@ export function toUnits(amount: string): bigint {
   return sign === "-" ? -units : units;
 }
 
+/** Ten-thousandths as an amount of the API: `12.5000`. */
+export function fromUnits(units: bigint): string {
+  const positive = units < 0n ? -units : units;
+  const places = String(positive % 10_000n).padStart(4, "0");
+  return `${units < 0n ? "-" : ""}${positive / 10_000n}.${places}`;
+}
+
 /** What a person typed, `12.5`, as the API's `12.5000`; anything else is left for the service to refuse. */
 export function fourPlaces(text: string): string {
   const [, whole, places = ""] = /^(\d+)(?:\.(\d{0,4}))?$/.exec(text.trim()) ?? [];

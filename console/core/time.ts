@@ -47,6 +47,13 @@ export function toInstant(local: string): string | undefined {
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
 }
 
+/** How far the viewer's hours begin after those of UTC: not at all, or 30 or 45 minutes. */
+export function zoneMinutesMs(now = new Date()): number {
+  const minutes = -now.getTimezoneOffset() % 60;
+  // Local 00 minutes is at the other side of the hour in UTC.
+  return ((60 - minutes) % 60) * 60_000;
+}
+
 const QUARTER_HOUR_MS = 900_000;
 
 /** The instant `days` days ago, rounded down to a quarter hour: usage is counted in quarter hours. */

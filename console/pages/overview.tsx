@@ -1,15 +1,17 @@
-import { messages, senderIds, usage, wallet, webhooks } from "../api/console.ts";
-import type { Message, UsageGroup } from "../api/types.ts";
-import { showMoney, toUnits } from "../core/money.ts";
+import { messages, usage, wallet } from "../api/console.ts";
+import type { Message } from "../api/types.ts";
+import { showMoney } from "../core/money.ts";
 import { useCan, useSession } from "../core/session-context.ts";
-import { daysAgo } from "../core/time.ts";
+import { lastDays } from "../core/usage-series.ts";
 import { useResource } from "../core/use-resource.ts";
 import { Empty, Figure, Loading, PageTitle, ProblemBox } from "../parts/basics.tsx";
 import { MessageTable } from "../parts/message-table.tsx";
+import { UsageCharts } from "../parts/usage-charts.tsx";
+import { Warnings } from "../parts/warnings.tsx";
 
 const POLL_MS = 15_000;
 
-/** What is there, what went lately, and what is wrong now. */
+/** What is wrong now, what is there, and what went lately. */
 export function OverviewPage() {
   const { tenant } = useSession();
   const canSend = useCan("messages:send");
@@ -28,21 +30,15 @@ export function OverviewPage() {
         Overview
       </PageTitle>
       <Warnings />
-      <Money />
-      {useCan("usage:read") && <Lately />}
+      {useCan("balance:read") && <Money />}
+      {useCan("usage:read") && <UsageCharts />}
       {useCan("messages:read") && <Latest />}
     </>
   );
 }
 
 function Money() {
-  const canRead = useCan("balance:read");
-  const balance = useResource(
-    canRead ? "balance" : "",
-    async () => (canRead ? wallet.balance() : undefined),
-    POLL_MS,
-  );
-  if (!canRead) return null;
+  const balance = useResource("balance", () => wallet.balance(), POLL_MS);
   if (balance.data === undefined) return <ProblemBox problem={balance.problem} />;
   const { currency, available, held, balance: sum } = balance.data;
   return (
@@ -50,109 +46,31 @@ function Money() {
       <Figure label="Available" value={showMoney(available, currency)} note="for new messages" />
       <Figure label="Held" value={showMoney(held, currency)} note="for messages on their way" />
       <Figure label="Balance" value={showMoney(sum, currency)} />
+      {useCan("usage:read") && <Yesterday />}
     </section>
   );
 }
 
-const PERIODS = [
-  ["the last 24 hours", 1],
-  ["7 days", 7],
-  ["30 days", 30],
-] as const;
-
-/** Sends, the delivered share and the cost of three periods. */
-function Lately() {
+/** What the day before cost, in the viewer's zone. */
+function Yesterday() {
+  const [yesterday = "", today = ""] = lastDays(2, new Date());
   const found = useResource(
-    "lately",
+    `yesterday ${yesterday}`,
     () =>
-      Promise.all(
-        PERIODS.map(async ([label, days]) => {
-          const query = { group_by: "status", created_after: daysAgo(days) };
-          return { label, ...(await usage.get(query)) };
-        }),
-      ),
+      usage.get({
+        created_after: new Date(`${yesterday}T00:00:00`).toISOString(),
+        created_before: new Date(`${today}T00:00:00`).toISOString(),
+      }),
     60_000,
   );
   if (found.data === undefined) return <ProblemBox problem={found.problem} />;
+  const { total, currency } = found.data;
   return (
-    <section aria-label="Sends" class="figures">
-      {found.data.map(({ label, total, groups, currency }) => (
-        <Figure
-          key={label}
-          label={`Sent in ${label}`}
-          value={total.messages.toLocaleString()}
-          note={`${deliveredShare(groups)} · ${showMoney(total.amount, currency)}`}
-        />
-      ))}
-    </section>
-  );
-}
-
-/** The share of messages whose fate is known: those on their way say nothing yet. */
-function deliveredShare(groups: readonly UsageGroup[]): string {
-  const count = (...wanted: readonly string[]) =>
-    groups
-      .filter(({ status = "" }) => wanted.includes(status))
-      .reduce((sum, { messages }) => sum + messages, 0);
-  const delivered = count("delivered");
-  const known = delivered + count("undelivered", "expired", "failed");
-  return known === 0 ? "none ended yet" : `${Math.round((delivered * 100) / known)} % delivered`;
-}
-
-/** What needs a person: each line says where. */
-function Warnings() {
-  const canHooks = useCan("webhooks:manage");
-  const canBalance = useCan("balance:read");
-  const canSenders = useCan("sender_ids:read");
-  const found = useResource(
-    "warnings",
-    async () => {
-      const lines: { readonly text: string; readonly path: string }[] = [];
-      if (canBalance) {
-        const { available, low_balance_threshold: low, currency } = await wallet.balance();
-        if (toUnits(available) < toUnits(low)) {
-          const text = `The balance is low: ${showMoney(available, currency)} are available.`;
-          lines.push({ text, path: "/console" });
-        }
-      }
-      if (canHooks) {
-        for (const { id, url, status, disabled_reason: reason } of await webhooks.list()) {
-          if (status === "disabled" && reason !== null) {
-            const text = `The webhook endpoint ${url} is off: ${reason.replaceAll("_", " ")}.`;
-            lines.push({ text, path: `/console/webhooks/${id}` });
-          } else if (status === "enabled") {
-            const { data } = await webhooks.deliveries(id, { status: "failed" });
-            const dayAgo = Date.now() - 86_400_000;
-            const failed = data.filter((one) => Date.parse(one.created_at) > dayAgo);
-            if (failed.length > 0) {
-              const text = `Deliveries to ${url} failed in the last day: ${failed.length}.`;
-              lines.push({ text, path: `/console/webhooks/${id}` });
-            }
-          }
-        }
-      }
-      if (canSenders) {
-        const { data } = await senderIds.list();
-        if (!data.some(({ usable }) => usable)) {
-          lines.push({ text: "No sender ID can be used yet.", path: "/console/sender-ids" });
-        }
-      }
-      return lines;
-    },
-    60_000,
-  );
-  if (found.data === undefined || found.data.length === 0) return null;
-  return (
-    <section class="warnings" aria-label="What needs attention">
-      <h2>What needs attention</h2>
-      <ul>
-        {found.data.map(({ text, path }) => (
-          <li key={text}>
-            <a href={path}>{text}</a>
-          </li>
-        ))}
-      </ul>
-    </section>
+    <Figure
+      label="Cost of yesterday"
+      value={showMoney(total.amount, currency)}
+      note={<a href="/console/usage">{total.messages.toLocaleString()} messages</a>}
+    />
   );
 }
 

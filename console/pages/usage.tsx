@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { usage } from "../api/console.ts";
 import type { UsageGroup } from "../api/types.ts";
 import { showMoney } from "../core/money.ts";
-import { daysAgo } from "../core/time.ts";
+import { daysAgo, showTime } from "../core/time.ts";
 import { useResource } from "../core/use-resource.ts";
 import { Empty, Figure, Loading, PageTitle, ProblemBox, Time } from "../parts/basics.tsx";
 import { SelectField } from "../parts/form.tsx";
@@ -10,6 +10,7 @@ import { Table } from "../parts/table.tsx";
 
 const GROUPS = [
   ["day", "Day"],
+  ["hour", "Hour"],
   ["status", "Status"],
   ["country", "Country"],
   ["sender_id", "Sender ID"],
@@ -95,6 +96,7 @@ export function UsagePage() {
 function nameOf(row: UsageGroup): string {
   return (
     row.day ??
+    (row.hour === undefined ? undefined : showTime(row.hour)) ??
     row.status ??
     row.country ??
     row.sender_id ??

@@ -1,12 +1,14 @@
 import { useState } from "preact/hooks";
 import { webhooks } from "../api/console.ts";
 import type { Endpoint } from "../api/types.ts";
+import { describeHealth } from "../core/endpoint-health.ts";
 import { useAction } from "../core/use-action.ts";
 import { useResource } from "../core/use-resource.ts";
 import { Copy, Empty, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { faultOf, TextField } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";
+import { readHealth } from "../parts/warnings.tsx";
 
 /** Where the account's own systems hear of events. */
 export function WebhooksPage() {
@@ -41,7 +43,7 @@ export function WebhooksPage() {
               cell: (row) => <a href={`/console/webhooks/${row.id}`}>{row.url}</a>,
             },
             { heading: "Status", cell: (row) => <Status value={row.status} /> },
-            { heading: "Why", cell: (row) => row.disabled_reason?.replaceAll("_", " ") ?? "" },
+            { heading: "How it goes", cell: (row) => <Health endpoint={row} /> },
             { heading: "Events", cell: (row) => eventsOf(row) },
             { heading: "Made", isMinor: true, cell: (row) => <Time at={row.created_at} /> },
           ]}
@@ -64,6 +66,23 @@ export function WebhooksPage() {
         </Dialog>
       )}
     </>
+  );
+}
+
+/** Why it is off, or how the deliveries of the last day have gone. */
+function Health({ endpoint: { id, status, disabled_reason } }: { readonly endpoint: Endpoint }) {
+  const isOn = status === "enabled";
+  const found = useResource(
+    `health ${id} ${status}`,
+    async () => (isOn ? describeHealth(await readHealth(id)) : undefined),
+    60_000,
+  );
+  if (!isOn) return <>{disabled_reason?.replaceAll("_", " ")}</>;
+  if (found.isLoading) return null;
+  return found.data === undefined ? (
+    <span class="muted">no failure in the last day</span>
+  ) : (
+    <span class="fault">{found.data}</span>
   );
 }
 

@@ -1,0 +1,47 @@
+import type { Delivery } from "../api/types.ts";
+
+/** How the deliveries to an endpoint have gone lately. */
+export type EndpointHealth = {
+  /** Given up. */
+  readonly failed: number;
+  /** Tried in vain, and tried again later. */
+  readonly retried: number;
+  /** Why the newest of them did not succeed; empty when there is none. */
+  readonly reason: string;
+};
+
+/** Judges the newest failed and pending deliveries, since an instant. */
+export function endpointHealth(
+  failed: readonly Delivery[],
+  pending: readonly Delivery[],
+  sinceMs: number,
+): EndpointHealth {
+  const isRecent = ({ created_at }: Delivery) => Date.parse(created_at) >= sinceMs;
+  const lost = failed.filter(isRecent);
+  const waiting = pending.filter((one) => isRecent(one) && one.attempts.length > 0);
+  const newest = [...lost, ...waiting].sort((a, b) => b.created_at.localeCompare(a.created_at))[0];
+  return {
+    failed: lost.length,
+    retried: waiting.length,
+    reason: newest === undefined ? "" : lastAnswer(newest),
+  };
+}
+
+/** What the endpoint said at the last attempt: `HTTP 500`, `time out`. */
+export function lastAnswer({ attempts }: Delivery): string {
+  const last = attempts.at(-1);
+  if (last === undefined) return "not tried yet";
+  return last.http_status === null
+    ? (last.error ?? "").replaceAll("_", " ")
+    : `HTTP ${last.http_status}`;
+}
+
+/** A sentence about an endpoint in trouble; undefined for one that is well. */
+export function describeHealth({ failed, retried, reason }: EndpointHealth): string | undefined {
+  if (failed + retried === 0) return undefined;
+  const parts = [
+    ...(failed === 0 ? [] : [`${failed} failed`]),
+    ...(retried === 0 ? [] : [`${retried} will be tried again`]),
+  ];
+  return `${parts.join(", ")} in the last day; last answer: ${reason}`;
+}

@@ -1,0 +1,13 @@
+const TEXTS: Readonly<Record<string, string>> = {
+  customer: "Somebody of this account paused it.",
+  insufficient_balance:
+    "The balance did not cover the next messages. Fund the account, then resume.",
+  budget_reached: "The budget is used up.",
+  sender_id_not_approved: "The sender ID can not be used any more.",
+  tenant_suspended: "The account is suspended.",
+};
+
+/** Why a campaign is paused, and what to do. */
+export function pauseText(reason: string | null): string {
+  return reason === null ? "" : (TEXTS[reason] ?? reason.replaceAll("_", " "));
+}
