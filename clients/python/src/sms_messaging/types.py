@@ -821,6 +821,8 @@ class UsageTotal(TypedDict):
 
 class UsageGroup(TypedDict):
     day: NotRequired[str]
+    # The start of the hour.
+    hour: NotRequired[str]
     status: NotRequired[MessageStatus]
     # ISO 3166, 001 for a network of no country; null for a recipient that is no number.
     country: NotRequired[str | None]
@@ -1514,8 +1516,8 @@ ListWalletEntriesData: TypeAlias = "list[ListWalletEntriesEntry]"
 
 
 class GetUsageQuery(TypedDict):
-    # Any of day, status, country, sender_id, key, campaign, with commas between; without it all
-    # messages are one group.
+    # Any of day, hour, status, country, sender_id, key, campaign, with commas between; without it
+    # all messages are one group.
     group_by: NotRequired[str]
     # Created at or after this RFC 3339 instant, a whole quarter hour; 30 days before the end when
     # absent.
@@ -1523,7 +1525,7 @@ class GetUsageQuery(TypedDict):
     # Created before this RFC 3339 instant, a whole quarter hour; the end of the present one when
     # absent.
     created_before: NotRequired[str]
-    # The zone of the days, a name of the IANA database; UTC when absent.
+    # The zone of the days and hours, a name of the IANA database; UTC when absent.
     time_zone: NotRequired[str]
 
 
