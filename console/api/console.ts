@@ -16,6 +16,7 @@ import type {
   InboundMessage,
   ListedSession,
   Message,
+  MessagePreview,
   One,
   OwnSession,
   Page,
@@ -101,6 +102,8 @@ export const messages = {
       ),
     ),
   cancel: (key: string, id: string) => call("POST", `/v1/messages/${id}/cancel`, { key }),
+  preview: (body: { from: string; to: string; body: string }) =>
+    data(call<One<MessagePreview>>("POST", "/v1/sms/messages/preview", { body })),
   send: (key: string, body: { to: string[]; from: string; body: string; send_at?: string }) =>
     data(call<One<SendResult>>("POST", "/v1/sms/messages/bulk", { key, body })),
 };

@@ -88,6 +88,13 @@ export type Message = {
   }[];
 };
 
+export type MessagePreview = {
+  readonly unit_price: string | null;
+  readonly amount: string | null;
+  readonly currency: string;
+  readonly refusal: { readonly field: string; readonly message: string } | null;
+};
+
 export type SendResult = {
   readonly accepted: number;
   readonly rejected: number;

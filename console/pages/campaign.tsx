@@ -22,6 +22,7 @@ import {
 import { CampaignFile } from "../parts/campaign-file.tsx";
 import { ConfirmButton } from "../parts/confirm.tsx";
 import { SelectField } from "../parts/form.tsx";
+import { PauseButton } from "../parts/pause-button.tsx";
 import { Table } from "../parts/table.tsx";
 
 const OPEN: ReadonlySet<string> = new Set(["draft", "scheduled", "running", "paused"]);
@@ -108,27 +109,10 @@ function Controls({
   const canManage = useCan("campaigns:manage");
   const { route } = useLocation();
   const { id, status } = campaign;
-  const pause = useAction((key: string) => campaigns.act(key, id, "pause"), reload);
-  const resume = useAction((key: string) => campaigns.act(key, id, "resume"), reload);
   if (!canManage || !OPEN.has(status)) return null;
   return (
     <>
-      <ProblemBox problem={pause.problem ?? resume.problem} />
-      {(status === "running" || status === "scheduled") && (
-        <button type="button" disabled={pause.isBusy} onClick={() => void pause.run()}>
-          {pause.isBusy ? "Pausing…" : "Pause"}
-        </button>
-      )}
-      {status === "paused" && (
-        <button
-          type="button"
-          class="primary"
-          disabled={resume.isBusy}
-          onClick={() => void resume.run()}
-        >
-          {resume.isBusy ? "Resuming…" : "Resume"}
-        </button>
-      )}
+      <PauseButton campaign={campaign} reload={reload} />
       {status === "draft" ? (
         <ConfirmButton
           label="Delete the draft"

@@ -1,9 +1,11 @@
 import { useCallback } from "preact/hooks";
 import { campaigns } from "../api/console.ts";
+import type { Campaign } from "../api/types.ts";
 import { showMoney } from "../core/money.ts";
 import { useCan } from "../core/session-context.ts";
 import { usePages } from "../core/use-pages.ts";
 import { Empty, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
+import { PauseButton } from "../parts/pause-button.tsx";
 import { Table } from "../parts/table.tsx";
 
 /** All campaigns with where each stands. */
@@ -61,6 +63,16 @@ export function CampaignsPage() {
               cell: (row) => showMoney(row.progress.charged_amount, row.currency),
             },
             { heading: "Made", isMinor: true, cell: (row) => <Time at={row.created_at} /> },
+            ...(canManage
+              ? [
+                  {
+                    heading: "Stop",
+                    cell: (row: Campaign) => (
+                      <PauseButton campaign={row} reload={list.reload} isSmall />
+                    ),
+                  },
+                ]
+              : []),
           ]}
         />
       )}

@@ -16,6 +16,11 @@ const FINAL: ReadonlySet<string> = new Set([
   "cancelled",
 ]);
 
+const NOT_SENT: Readonly<Record<string, string>> = {
+  rejected: "Refused before it was sent",
+  failed: "Not sent",
+};
+
 /** One message: its state, why, when what happened, and what it cost. */
 export function MessagePage() {
   const id = useRoute().params.id ?? "";
@@ -52,9 +57,12 @@ export function MessagePage() {
       </PageTitle>
       {message.error !== null && (
         <div class="problem">
-          <strong>{message.error.message}</strong>
+          <strong>{`${NOT_SENT[message.status] ?? "Not delivered"}: ${message.error.message}`}</strong>
           <p class="muted">
-            Code <code>{message.error.code}</code>
+            Code <code>{message.error.code}</code>.{" "}
+            <a href="/docs/guides/statuses#codes-of-messages" target="_blank" rel="noopener">
+              What the codes mean, and what to do
+            </a>
           </p>
         </div>
       )}
@@ -79,7 +87,7 @@ export function MessagePage() {
                 "Parts",
                 `${message.segments}, ${message.encoding === "ucs2" ? "UCS-2" : "GSM 7-bit"}`,
               ],
-              ["Price", showMoney(message.amount, message.currency)],
+              ["Cost", showMoney(message.amount, message.currency)],
               ["Held", showMoney(message.held_amount, message.currency)],
               ["Mode", message.mode],
               ["Source", message.source.replace("_", " ")],

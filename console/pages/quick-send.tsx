@@ -9,6 +9,7 @@ import { useResource } from "../core/use-resource.ts";
 import { Empty, Loading, PageTitle, ProblemBox, Status } from "../parts/basics.tsx";
 import { BodyField } from "../parts/body-field.tsx";
 import { Field, faultOf, SelectField, TextField } from "../parts/form.tsx";
+import { Price } from "../parts/price.tsx";
 import { Table } from "../parts/table.tsx";
 
 /** Sends a text to some numbers. */
@@ -88,6 +89,7 @@ export function QuickSendPage() {
           fault={faultOf(send.problem, "send_at")}
           hint="In your time zone; empty sends now."
         />
+        <Price from={chosen} numbers={numbers} body={body} />
         <ProblemBox problem={send.problem} />
         <div class="actions">
           <button type="submit" class="primary" disabled={send.isBusy}>

@@ -18,7 +18,7 @@ const COLUMNS: readonly Column<Message>[] = [
   },
   { heading: "Text", cell: (row) => <span class="excerpt">{row.body}</span>, isMinor: true },
   {
-    heading: "Price",
+    heading: "Cost",
     isNumber: true,
     cell: (row) => showMoney(row.amount, row.currency),
   },
