@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../api/http.ts";
+import { pollPauseMs } from "./poll-pause.ts";
 
 /** What a page shows of a request: the last answer stays while it is asked again. */
 export type Resource<T> = {
@@ -9,11 +10,9 @@ export type Resource<T> = {
   readonly reload: () => void;
 };
 
-const POLL_MAX_MS = 60_000;
-
 /**
- * Loads when `key` changes, and again every `everyMs`. After a failure the pause doubles, up to a minute, so that many
- * open consoles do not ask a restarted gateway at once; a hidden page asks nothing.
+ * Loads when `key` changes, and again every `everyMs`, less often after failures and while nothing changes
+ * (`pollPauseMs`). A hidden page asks nothing.
  */
 export function useResource<T>(
   key: string,
@@ -33,9 +32,11 @@ export function useResource<T>(
   useEffect(() => {
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let repeats = 0;
+    let last = "";
     const next = () => {
       if (everyMs === 0 || abort.signal.aborted) return;
-      const pause = Math.min(POLL_MAX_MS, everyMs * 2 ** Math.min(failures.current, 6));
+      const pause = pollPauseMs(everyMs, { failures: failures.current, repeats });
       timer = setTimeout(run, pause * (0.9 + Math.random() * 0.2));
     };
     const run = async () => {
@@ -43,6 +44,9 @@ export function useResource<T>(
       try {
         const data = await loadNow.current(abort.signal);
         failures.current = 0;
+        const shown = textOf(data);
+        repeats = shown === last ? repeats + 1 : 0;
+        last = shown;
         if (!abort.signal.aborted) setState({ key, data });
       } catch (error) {
         if (abort.signal.aborted) return;
@@ -68,6 +72,11 @@ export function useResource<T>(
     isLoading: !isOwn || (state.data === undefined && state.problem === undefined),
     reload,
   };
+}
+
+/** An answer as a text, for comparing. JSON has no big integers. */
+function textOf(data: unknown): string {
+  return JSON.stringify(data, (_, part) => (typeof part === "bigint" ? `${part}` : part)) ?? "";
 }
 
 /** Opens the sign-in page after the end of a session; a sign-in then returns to this page. */
