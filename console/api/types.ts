@@ -53,6 +53,8 @@ export type SignInMethods = {
 };
 
 export type SecondFactor = {
+  /** False for the session of a portal link, which belongs to no person. */
+  readonly available: boolean;
   readonly enabled: boolean;
   readonly enabled_at: string | null;
   readonly recovery_codes_left: number;

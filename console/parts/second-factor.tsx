@@ -16,13 +16,12 @@ export function SecondFactorSection() {
   const [codes, setCodes] = useState<readonly string[]>([]);
   const [isTurningOff, setTurningOff] = useState(false);
   const begin = useAction(() => secondFactor.begin(), setSecret);
-  // The session of a portal link belongs to no person.
-  if (found.problem?.status === 409) return null;
+  if (found.data?.available !== true) return <ProblemBox problem={found.problem} />;
   return (
     <section aria-labelledby="second-factor">
       <h2 id="second-factor">Second factor</h2>
       <ProblemBox problem={found.problem ?? begin.problem} />
-      {found.data?.enabled === false && (
+      {!found.data.enabled && (
         <>
           <p>
             Off. With it, a sign-in also asks for a code of an authenticator app on your phone, so
@@ -33,7 +32,7 @@ export function SecondFactorSection() {
           </button>
         </>
       )}
-      {found.data?.enabled === true && (
+      {found.data.enabled && (
         <>
           <p>
             On since <Time at={found.data.enabled_at} />. {found.data.recovery_codes_left} recovery

@@ -12,12 +12,13 @@ const validateCode = compileBody({ code: { type: "string", minLength: 1, maxLeng
 /** Whether the person has a second factor. */
 export const showSecondFactor: ConsoleRoute = async (parts, context) => {
   const { session } = await admitPerson(parts, context);
-  const { enabled, enabledAtMs, recoveryCodesLeft } = await rpcAnswer(
+  const { available, enabled, enabledAtMs, recoveryCodesLeft } = await rpcAnswer(
     parts.tenants.getSecondFactor({ sessionId: session.id }),
   );
   context.body = {
     data: {
       object: "second_factor",
+      available,
       enabled,
       enabled_at: enabled ? new Date(Number(enabledAtMs)).toISOString() : null,
       recovery_codes_left: recoveryCodesLeft,

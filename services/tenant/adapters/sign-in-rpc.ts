@@ -16,8 +16,13 @@ export function signInHandlers(
 ): Partial<ServiceImpl<typeof TenantService>> {
   return {
     getSecondFactor: async ({ sessionId }) => {
-      const { isEnabled, enabledAtMs, recoveryCodesLeft } = await factors.get(sessionId);
-      return { enabled: isEnabled, enabledAtMs: BigInt(enabledAtMs), recoveryCodesLeft };
+      const found = await factors.get(sessionId);
+      return {
+        available: found.isAvailable,
+        enabled: found.isEnabled,
+        enabledAtMs: BigInt(found.enabledAtMs),
+        recoveryCodesLeft: found.recoveryCodesLeft,
+      };
     },
     beginSecondFactor: ({ sessionId }) => factors.begin(sessionId),
     enableSecondFactor: async ({ sessionId, code }) => ({

@@ -32,13 +32,15 @@ export function createSecondFactorService(parts: {
 }) {
   const { store, sessions, people, issuer, clock } = parts;
 
+  async function findOpen(sessionId: string) {
+    const session = await sessions.findSession(sessionId);
+    if (session !== undefined && isOpen(session, clock.now())) return session;
+    throw new AppError("not_found", "There is no such session.");
+  }
+
   /** Throws for a session of a portal link, which belongs to no person. */
   async function personOf(sessionId: string) {
-    const session = await sessions.findSession(sessionId);
-    if (session === undefined || !isOpen(session, clock.now())) {
-      throw new AppError("not_found", "There is no such session.");
-    }
-    const { personId, tenantId, name } = session;
+    const { personId, tenantId, name } = await findOpen(sessionId);
     if (personId !== undefined) return { personId, tenantId, email: name };
     throw new AppError(
       "invalid_state_transition",
@@ -68,10 +70,11 @@ export function createSecondFactorService(parts: {
     },
 
     async get(sessionId: string) {
-      const { personId } = await personOf(sessionId);
-      const factor = await store.find(personId);
+      const { personId } = await findOpen(sessionId);
+      const factor = personId === undefined ? undefined : await store.find(personId);
       const isEnabled = factor?.enabledAtMs !== undefined;
       return {
+        isAvailable: personId !== undefined,
         isEnabled,
         enabledAtMs: factor?.enabledAtMs ?? 0,
         recoveryCodesLeft: isEnabled ? factor.recoveryHashes.length : 0,

@@ -658,6 +658,13 @@ export declare type GetSecondFactorResponse = Message<"sms.v1.GetSecondFactorRes
    * @generated from field: int32 recovery_codes_left = 3;
    */
   recoveryCodesLeft: number;
+
+  /**
+   * False for the session of a portal link, which belongs to no person.
+   *
+   * @generated from field: bool available = 4;
+   */
+  available: boolean;
 };
 
 /**

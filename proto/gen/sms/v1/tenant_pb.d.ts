@@ -1229,7 +1229,7 @@ export declare const TenantService: GenService<{
     output: typeof RemovePersonResponseSchema;
   },
   /**
-   * The second factor of a session's person. FAILED_PRECONDITION invalid_state_transition: a portal link's session.
+   * The second factor of a session's person.
    *
    * @generated from rpc sms.v1.TenantService.GetSecondFactor
    */
@@ -1240,7 +1240,7 @@ export declare const TenantService: GenService<{
   },
   /**
    * Makes a secret for the person's authenticator, which counts after EnableSecondFactor. A repeat makes another.
-   * FAILED_PRECONDITION invalid_state_transition: the factor is on already.
+   * FAILED_PRECONDITION invalid_state_transition: the factor is on already, or the session is one of a portal link.
    *
    * @generated from rpc sms.v1.TenantService.BeginSecondFactor
    */
