@@ -10,6 +10,9 @@ export type EndpointHealth = {
   readonly reason: string;
 };
 
+/** Deliveries of one answer; there may be more. */
+const PAGE = 50;
+
 /** Judges the newest failed and pending deliveries, since an instant. */
 export function endpointHealth(
   failed: readonly Delivery[],
@@ -31,17 +34,17 @@ export function endpointHealth(
 export function lastAnswer({ attempts }: Delivery): string {
   const last = attempts.at(-1);
   if (last === undefined) return "not tried yet";
-  return last.http_status === null
-    ? (last.error ?? "").replaceAll("_", " ")
-    : `HTTP ${last.http_status}`;
+  if (last.http_status !== null) return `HTTP ${last.http_status}`;
+  return last.error === "connection" ? "no connection" : (last.error ?? "").replaceAll("_", " ");
 }
 
 /** A sentence about an endpoint in trouble; undefined for one that is well. */
 export function describeHealth({ failed, retried, reason }: EndpointHealth): string | undefined {
   if (failed + retried === 0) return undefined;
+  const count = (number: number) => (number < PAGE ? String(number) : `${PAGE} or more`);
   const parts = [
-    ...(failed === 0 ? [] : [`${failed} failed`]),
-    ...(retried === 0 ? [] : [`${retried} will be tried again`]),
+    ...(failed === 0 ? [] : [`${count(failed)} failed`]),
+    ...(retried === 0 ? [] : [`${count(retried)} not taken yet`]),
   ];
-  return `${parts.join(", ")} in the last day; last answer: ${reason}`;
+  return `deliveries of the last day: ${parts.join(", ")}. The last answer was: ${reason}`;
 }

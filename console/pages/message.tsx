@@ -129,6 +129,11 @@ function Timeline({ message }: { readonly message: Message }) {
   );
 }
 
+function answerOf({ http_status: status, failure }: TimelineEntry): string {
+  if (status != null) return `HTTP ${status}`;
+  return failure === "connection" ? "no connection" : (failure ?? "").replaceAll("_", " ");
+}
+
 const MONEY: Readonly<Record<string, string>> = {
   hold: "held",
   charge: "charged",
@@ -151,12 +156,7 @@ function Happened({ entry }: { readonly entry: TimelineEntry }) {
       </>
     );
   }
-  const answer =
-    entry.type === "webhook_due"
-      ? "due"
-      : entry.http_status == null
-        ? (entry.failure ?? "").replaceAll("_", " ")
-        : `HTTP ${entry.http_status}`;
+  const answer = entry.type === "webhook_due" ? "due" : answerOf(entry);
   return (
     <>
       <a href={`/console/webhooks/${entry.endpoint_id}`}>Webhook</a> {entry.event_type}: {answer}

@@ -74,12 +74,12 @@ function Health({ endpoint: { id, status, disabled_reason } }: { readonly endpoi
   const isOn = status === "enabled";
   const found = useResource(
     `health ${id} ${status}`,
-    async () => (isOn ? describeHealth(await readHealth(id)) : undefined),
+    async () => (isOn ? (describeHealth(await readHealth(id)) ?? "") : ""),
     60_000,
   );
   if (!isOn) return <>{disabled_reason?.replaceAll("_", " ")}</>;
-  if (found.isLoading) return null;
-  return found.data === undefined ? (
+  if (found.data === undefined) return null;
+  return found.data === "" ? (
     <span class="muted">no failure in the last day</span>
   ) : (
     <span class="fault">{found.data}</span>

@@ -104,7 +104,7 @@ function Charts({ points, currency, asOf, isHourly }: Loaded) {
         <BarChart
           title="Messages"
           summary={total.messages.toLocaleString()}
-          highest={most.toLocaleString()}
+          highest={total.messages === 0 ? "" : most.toLocaleString()}
           bars={bars(
             ({ messages }) => messages / most,
             ({ messages }) => messages.toLocaleString(),
@@ -119,7 +119,7 @@ function Charts({ points, currency, asOf, isHourly }: Loaded) {
         <BarChart
           title="Cost"
           summary={money(total.units)}
-          highest={money(dearest)}
+          highest={total.units === 0n ? "" : money(dearest)}
           bars={bars(
             // A share of two amounts, for the height alone.
             ({ units }) => Number((units * 1000n) / dearest) / 1000,

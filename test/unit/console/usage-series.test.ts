@@ -91,7 +91,7 @@ describe("the health of an endpoint", () => {
     const health = endpointHealth(failed, pending, sinceMs);
     expect(health).to.deep.equal({ failed: 1, retried: 1, reason: "time out" });
     expect(describeHealth(health)).to.equal(
-      "1 failed, 1 will be tried again in the last day; last answer: time out",
+      "deliveries of the last day: 1 failed, 1 not taken yet. The last answer was: time out",
     );
   });
 
