@@ -18,6 +18,13 @@ const PAGES = [
   ...["webhooks", "keys", "statement", "people", "account", "audit", "sessions"],
 ];
 
+/** Pages of one thing, by the list that leads to them and the link in it. */
+const DETAILS = [
+  ["message", "messages?status=undelivered", "main td a"],
+  ["campaign", "campaigns", "main td a"],
+  ["webhook", "webhooks", 'main td a[href*="whe_"]:has-text(":8443")'],
+] as const;
+
 await runCommand(async () => {
   if (CHROMIUM === undefined) throw new Error(NO_CHROMIUM);
   const stack = requireRunningStack(layoutOf());
@@ -39,12 +46,20 @@ await runCommand(async () => {
       for (const name of PAGES) {
         await page.goto(`${origin}/console/${name}`.replace(/\/$/, ""));
         await page.getByRole("heading", { level: 1 }).waitFor();
-        await page.getByText("Loading…").waitFor({ state: "detached" });
+        await page.locator(".loading").first().waitFor({ state: "detached" });
         // Charts and warnings come after the first answer.
         await page.waitForLoadState("networkidle");
         const file = `${name === "" ? "overview" : name}-${theme}.png`;
         await page.screenshot({ path: join(FOLDER, file) });
         process.stdout.write(`docs/screenshots/${file}\n`);
+      }
+      for (const [name, list, link] of DETAILS) {
+        await page.goto(`${origin}/console/${list}`);
+        await page.locator(link).first().click();
+        await page.locator("main h2").first().waitFor();
+        await page.waitForLoadState("networkidle");
+        await page.screenshot({ path: join(FOLDER, `${name}-${theme}.png`) });
+        process.stdout.write(`docs/screenshots/${name}-${theme}.png\n`);
       }
       await context.close();
     }
@@ -53,15 +68,30 @@ await runCommand(async () => {
   }
 });
 
-/** Messages with several fates: the last four digits of a number decide. */
+/** Messages with several fates: the last four digits of a number decide. A campaign, and a webhook that fails. */
 async function sendSome({ gateway, api_key, sender_id }: StackFile): Promise<void> {
-  const numbers = ["08031230001", "08031230002", "08031239901", "08031230003", "08031239903"];
-  for (const to of numbers) {
-    const response = await fetch(`${gateway}/v1/sms/messages`, {
+  const post = async (path: string, body: unknown) => {
+    const response = await fetch(`${gateway}${path}`, {
       method: "POST",
       headers: { authorization: `Bearer ${api_key}`, "content-type": "application/json" },
-      body: JSON.stringify({ to, from: sender_id, body: "Your order is on its way." }),
+      body: JSON.stringify(body),
     });
-    if (!response.ok) throw new Error(`a message was refused: ${await response.text()}`);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${path} was refused: ${text}`);
+    return (JSON.parse(text) as { data: { id: string } }).data;
+  };
+  // Nothing listens there.
+  await post("/v1/webhook-endpoints", { url: "https://localhost:8443/hook", description: "ERP" });
+  const numbers = ["08031230001", "08031230002", "08031239901", "08031230003", "08031239903"];
+  for (const to of numbers) {
+    const body = "Your order is on its way.";
+    await post("/v1/sms/messages", { to, from: sender_id, body });
   }
+  const content = { name: "Spring sale", from: sender_id, body: "Hi {{name}}, all is half price." };
+  const campaign = await post("/v1/campaigns", { ...content, rate_per_second: 1 });
+  const recipients = Array.from({ length: 60 }, (_, at) => ({
+    ...{ to: `0803123${1000 + at}`, variables: { name: "Ada" } },
+  }));
+  await post(`/v1/campaigns/${campaign.id}/recipients`, { recipients });
+  await post(`/v1/campaigns/${campaign.id}/start`, {});
 }
