@@ -24,7 +24,7 @@ export function Warnings() {
       <h2 id="attention">What needs attention</h2>
       <ul>
         {found.data.map(({ text, path }) => (
-          <li key={text}>
+          <li key={`${path} ${text}`}>
             <a href={path}>{text}</a>
           </li>
         ))}
