@@ -1,0 +1,93 @@
+/** Pages of the console in Chromium: their faults, and a person's hands on mouse or keyboard. */
+import type { BrowserContext, Locator, Page } from "playwright-core";
+
+/** A page, with each request to elsewhere, breach of the policy and error that it had. */
+export type WatchedPage = { readonly page: Page; readonly faults: readonly string[] };
+
+/** Opens a page of a context; `origin` is the console's. */
+export async function openWatchedPage(
+  context: BrowserContext,
+  origin: string,
+): Promise<WatchedPage> {
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  const faults: string[] = [];
+  page.on("request", (request) => {
+    const url = request.url();
+    if (!/^(data|blob):/.test(url) && !url.startsWith(origin)) faults.push(url);
+  });
+  page.on("console", (message) => {
+    if (message.type() === "error") faults.push(message.text());
+  });
+  page.on("pageerror", (error) => faults.push(String(error)));
+  return { page, faults };
+}
+
+/** How a person uses a page. */
+export type Hands = {
+  press(button: Locator): Promise<void>;
+  write(field: Locator, text: string): Promise<void>;
+  choose(list: Locator, option: string): Promise<void>;
+  attach(field: Locator, name: string, content: string): Promise<void>;
+};
+
+/** The console by mouse. Text needs a keyboard anyway. */
+export function mouse(page: Page): Hands {
+  return {
+    press: (button) => button.click(),
+    write: (field, text) => field.fill(text),
+    choose: async (list, option) => void (await list.selectOption(option)),
+    attach: (field, name, content) => attachBy(page, () => field.click(), name, content),
+  };
+}
+
+/** The console by keyboard alone: Tab moves, Enter and Space press, and no element is focused by a script. */
+export function keyboard(page: Page): Hands {
+  const { keyboard: keys } = page;
+
+  /** Presses Tab until the element has the focus; the order goes round, so it comes if it can be reached at all. */
+  async function reach(target: Locator): Promise<void> {
+    await target.waitFor();
+    const isThere = () => target.evaluate((element) => element === document.activeElement);
+    for (let at = 0; at < TABS_MAX; at += 1) {
+      if (await isThere()) return;
+      await keys.press("Tab");
+    }
+    throw new Error(`no number of Tabs leads to ${target}`);
+  }
+
+  return {
+    async press(button) {
+      await reach(button);
+      await keys.press("Enter");
+    },
+    async write(field, text) {
+      await reach(field);
+      await keys.press("Control+A");
+      await keys.insertText(text);
+    },
+    async choose(list, option) {
+      await reach(list);
+      // The letters of an option choose it.
+      await keys.type(option);
+      await keys.press("Tab");
+    },
+    async attach(field, name, content) {
+      await reach(field);
+      await attachBy(page, () => keys.press("Enter"), name, content);
+    },
+  };
+}
+
+const TABS_MAX = 150;
+
+/** The dialog of the operating system is no part of the page: it gets its answer. */
+async function attachBy(
+  page: Page,
+  open: () => Promise<void>,
+  name: string,
+  content: string,
+): Promise<void> {
+  const [chooser] = await Promise.all([page.waitForEvent("filechooser"), open()]);
+  await chooser.setFiles({ name, mimeType: "text/csv", buffer: Buffer.from(content) });
+}
