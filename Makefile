@@ -112,6 +112,9 @@ bench-webhook: install ## deliveries per second, and isolation between endpoints
 bench-campaign: install ## a campaign of a million: CSV import, memory, reads, estimate|test/load/bench-campaign.ts
 	@$(NODE) test/load/bench-campaign.ts
 
+bench-console: install ## [CONSOLES=50] what open consoles cost the gateway of its accept rate|test/load/bench-console.ts
+	@$(NODE) test/load/bench-console.ts
+
 bench-fairness: install ## a tenant's single sends while another has 100,000 queued bulk messages|test/load/bench-fairness.ts
 	@$(NODE) test/load/bench-fairness.ts
 
