@@ -73,6 +73,7 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
       ...["CreateTenant", "GetTenant", "ListTenants", "UpdateTenant"],
       ...["CreateApiKey", "ListApiKeys", "RevokeApiKey", "ListAuditRecords"],
       ...["CreatePortalLink", "ListPeople", "InvitePerson", "RemovePerson", "ResetSecondFactor"],
+      ...["CreateOperatorLink", "ListOperators", "RemoveOperator"],
     ],
     "sms.v1.SenderIdService": [
       ...["CreateSenderId", "ListSenderIds", "ReviewSenderId", "ListAuditRecords"],

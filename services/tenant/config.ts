@@ -42,6 +42,8 @@ export const TENANT_SETTINGS = {
   OIDC_CLIENT_AUTH: oneOf(["basic", "post"], "basic"),
   /** The provider's name on the button. */
   OIDC_NAME: matching(/^[^\r\n]{1,60}$/, "a name of up to 60 characters", "single sign-on"),
+  /** The public address of the operators' console, without a path, for links. */
+  OPERATOR_CONSOLE_URL: webAddress(""),
 } as const satisfies Schema;
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;

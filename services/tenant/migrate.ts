@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import { OPERATOR_ROLES } from "../shared/core/operator-roles.ts";
 import { ROLES } from "../shared/core/roles.ts";
 import { AUDIT } from "../shared/io/audit-log.ts";
 import { KEYED_ANSWER_SHAPES } from "../shared/io/keyed-answers.ts";
@@ -129,7 +130,55 @@ const IDENTITY_SHAPES: readonly CollectionShape[] = [
   },
 ];
 
+/** Operators, and how they sign in: apart from tenants' people, so that no secret of the one opens the other. */
+const OPERATOR_SHAPES: readonly CollectionShape[] = [
+  {
+    name: "operators",
+    indexes: [],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "role", "created_at"],
+      properties: { _id: TEXT, role: { enum: [...OPERATOR_ROLES] } },
+    },
+  },
+  {
+    name: "operator_links",
+    indexes: [
+      { key: { expires_at: 1 }, name: "kept", expireAfterSeconds: 0 },
+      { key: { person: 1 }, name: "person" },
+    ],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "person", "expires_at"],
+      properties: { _id: { bsonType: "binData" }, person: TEXT, expires_at: DATE },
+    },
+  },
+  {
+    name: "operator_sessions",
+    indexes: [
+      { key: { hash: 1 }, name: "hash", unique: true },
+      { key: { person: 1, _id: -1 }, name: "person" },
+      { key: { expires_at: 1 }, name: "kept", expireAfterSeconds: 0 },
+    ],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "hash", "person", "last_seen_at", "expires_at"],
+      properties: {
+        _id: { bsonType: "string", pattern: "^ses_" },
+        hash: { bsonType: "binData" },
+        person: TEXT,
+      },
+    },
+  },
+];
+
 /** Creates or updates collections, indexes and validators. Idempotent. */
 export function migrate(db: Db): Promise<void> {
-  return shapeCollections(db, [...SHAPES, ...IDENTITY_SHAPES, ...KEYED_ANSWER_SHAPES, AUDIT]);
+  return shapeCollections(db, [
+    ...SHAPES,
+    ...IDENTITY_SHAPES,
+    ...OPERATOR_SHAPES,
+    ...KEYED_ANSWER_SHAPES,
+    AUDIT,
+  ]);
 }

@@ -9,17 +9,20 @@ import { createTenantInvalidation } from "./adapters/events.ts";
 import { identityHandlers } from "./adapters/identity-rpc.ts";
 import { createMailer } from "./adapters/mailer.ts";
 import { createOidcProvider } from "./adapters/oidc-provider.ts";
+import { operatorHandlers } from "./adapters/operator-rpc.ts";
 import { tenantRoutes } from "./adapters/rpc.ts";
 import { createSealedAnswers } from "./adapters/sealed-answers.ts";
 import { signInHandlers } from "./adapters/sign-in-rpc.ts";
 import type { OidcProvider, SessionInvalidation } from "./app/identity-ports.ts";
 import { createOidcSignInService } from "./app/oidc-sign-in.ts";
+import { createOperatorService } from "./app/operators.ts";
 import { createPeopleService } from "./app/people.ts";
 import { createSecondFactorService } from "./app/second-factors.ts";
 import { createSessionService } from "./app/sessions.ts";
 import { createTenantService, type TenantService } from "./app/tenants.ts";
 import { oidcFaults, TENANT_SETTINGS } from "./config.ts";
 import { createOidcSignInStore } from "./store/oidc-sign-in-store.ts";
+import { createOperatorStore } from "./store/operator-store.ts";
 import { createPeopleStore } from "./store/people-store.ts";
 import { createSecondFactorStore } from "./store/second-factor-store.ts";
 import { createSessionStore } from "./store/session-store.ts";
@@ -67,7 +70,19 @@ export async function start(context: ServiceContext): Promise<void> {
   const box = createSecretBox(config.ENCRYPTION_KEYS);
   const handlers = createIdentity(context, config, { mongo, audit, box, tenants, invalidation });
   const answers = createSealedAnswers(createKeyedAnswers(mongo.db, config.IDEMPOTENCY_TTL_MS), box);
-  context.serve(tenantRoutes(tenants, handlers, audit, answers));
+  const operators = createOperatorService({
+    store: createOperatorStore(mongo.client, mongo.db, audit),
+    linkUrl: linkTo(config.OPERATOR_CONSOLE_URL, "/operators"),
+    clock,
+  });
+  const identities = { ...handlers, ...operatorHandlers(operators) };
+  context.serve(tenantRoutes(tenants, identities, audit, answers));
+}
+
+/** Makes the address of a link's token. The token is in the fragment: browsers keep it out of requests and logs. */
+function linkTo(consoleUrl: string, path: string): (token: string) => string {
+  const origin = consoleUrl.replace(/\/+$/, "");
+  return (token) => `${origin}${path}/sign-in#${token}`;
 }
 
 /** People, their sessions, and how they sign in. */
@@ -105,8 +120,7 @@ function createIdentity(
     tenants,
     mailer,
     invalidation,
-    // The token is in the fragment: browsers keep it out of requests, logs and Referer headers.
-    linkUrl: (token: string) => `${consoleUrl}/console/sign-in#${token}`,
+    linkUrl: linkTo(config.CONSOLE_URL, "/console"),
     clock,
   };
   const oidc = createOidcSignInService({

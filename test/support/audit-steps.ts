@@ -5,6 +5,7 @@ import { CampaignService } from "../../proto/gen/sms/v1/campaign_pb.js";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import { ConsentService } from "../../proto/gen/sms/v1/consent_pb.js";
 import { Role } from "../../proto/gen/sms/v1/identity_pb.js";
+import { OperatorRole } from "../../proto/gen/sms/v1/operator_pb.js";
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { codeOf, stepAt } from "../../services/tenant/domain/totp.ts";
@@ -148,6 +149,40 @@ export function identitySteps({ client, tenantId, mailbox }: AuditWorld): LazySt
     ...factorSteps(),
     step("TenantService/RemovePerson", () => identity.removePerson({ tenantId, personId }), {
       before: { email },
+      after: "",
+    }),
+  ];
+}
+
+export function operatorSteps({ client }: AuditWorld): LazyStep[] {
+  const identity = client(TenantService);
+  const step = stepsOf();
+  const person = "audited-operator@example.org";
+  let token = "";
+  let sessionId = "";
+  return [
+    step(
+      "TenantService/CreateOperatorLink",
+      async () => {
+        const { url } = await identity.createOperatorLink({ person, role: OperatorRole.FINANCE });
+        token = url.slice(url.indexOf("#") + 1);
+      },
+      { before: "", after: { person, role: "finance" } },
+    ),
+    step(
+      "TenantService/OpenOperatorSession",
+      async () => {
+        const opened = await identity.openOperatorSession({ token, address: "203.0.113.7" });
+        sessionId = opened.session?.id ?? "";
+      },
+      { before: "", after: { person, address: "203.0.113.7" } },
+    ),
+    step("TenantService/EndOperatorSession", () => identity.endOperatorSession({ sessionId }), {
+      before: { person },
+      after: "",
+    }),
+    step("TenantService/RemoveOperator", () => identity.removeOperator({ person }), {
+      before: { person },
       after: "",
     }),
   ];

@@ -4,6 +4,11 @@ import { TENANT } from "../cli/common-options.ts";
 
 const actions = () => import("../actions/console.ts");
 
+const LINK_ROLE: OptionDefinition = {
+  flags: "--role <role>",
+  about: "Of a tenant: as for invite. With --operator: support, operator, finance or admin.",
+};
+
 const ROLE: OptionDefinition = {
   flags: "--role <owner|developer|sender|finance|viewer>",
   about: "What the person may do; owner by default.",
@@ -11,15 +16,23 @@ const ROLE: OptionDefinition = {
 
 export const CONSOLE_GROUP: Group = {
   name: "console",
-  about: "The console of a tenant, and the people who may sign in to it.",
+  about: "The console of a tenant and that of operators, and the people who may sign in.",
   commands: [
     {
       name: "link",
-      about: "Print a link that signs in to the console once.",
-      examples: ["console link --tenant Acme", "console link --tenant Acme --role viewer"],
+      about: "Print a link that signs in to the console once, or to the operators' console.",
+      examples: [
+        "console link --tenant Acme --role viewer",
+        "console link --operator --person ada@example.org --role finance",
+      ],
       options: [
-        TENANT,
-        ROLE,
+        { flags: "--tenant <tenant>", about: "The tenant's id or name; not with --operator." },
+        LINK_ROLE,
+        { flags: "--operator", about: "For the operators' console, in place of --tenant." },
+        {
+          flags: "--person <email>",
+          about: "The operator, whose role --role sets; by default the user and host.",
+        },
         { flags: "--name <name>", about: "Shown in the console and in audit trails." },
         { flags: "--lifetime-minutes <count>", about: "How long it works: 10, at most 60." },
       ],
@@ -56,6 +69,20 @@ export const CONSOLE_GROUP: Group = {
       args: "<person-id>",
       options: [TENANT],
       load: async () => (await actions()).resetFactor,
+    },
+    {
+      name: "operators",
+      about: "List the people of the operators' console with their roles.",
+      examples: ["console operators"],
+      isList: true,
+      load: async () => (await actions()).operators,
+    },
+    {
+      name: "remove-operator",
+      about: "Remove an operator, who is signed out at once.",
+      examples: ["console remove-operator ada@example.org"],
+      args: "<email>",
+      load: async () => (await actions()).removeOperator,
     },
   ],
 };

@@ -1,5 +1,5 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import type { ConnectRouter } from "@connectrpc/connect";
+import type { ConnectRouter, ServiceImpl } from "@connectrpc/connect";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import {
   type ApiKeySchema,
@@ -14,6 +14,7 @@ import {
   checkCursor,
   checkItems,
   checkKnown,
+  invalidField,
   PAGE_MAX,
   pageLimit,
 } from "../../shared/core/limits.ts";
@@ -24,12 +25,13 @@ import { readMode } from "../../shared/rpc/mode.ts";
 import { readRequestKey } from "../../shared/rpc/request-key.ts";
 import type { Authenticated, TenantService } from "../app/tenants.ts";
 import type { ApiKey, KeyEnd } from "../domain/api-key.ts";
-import type { identityHandlers } from "./identity-rpc.ts";
 import { tenantToProto } from "./proto.ts";
 import type { SealedAnswers } from "./sealed-answers.ts";
 
 /** Most tenants or keys of one lookup. */
 const LOOKUPS_MAX = 256;
+/** Longest text of a search for names. */
+const NAME_CHARS_MAX = 100;
 
 const MODE_FROM_PROTO: Readonly<Partial<Record<Mode, ApiKey["mode"]>>> = {
   [Mode.UNSPECIFIED]: "live",
@@ -40,7 +42,7 @@ const MODE_FROM_PROTO: Readonly<Partial<Record<Mode, ApiKey["mode"]>>> = {
 /** Serves `sms.v1.TenantService`: mapping between protobuf and the domain. */
 export function tenantRoutes(
   service: TenantService,
-  identity: ReturnType<typeof identityHandlers>,
+  identity: Partial<ServiceImpl<typeof TenantRpc>>,
   audit: AuditLog,
   answers: SealedAnswers,
 ) {
@@ -70,7 +72,15 @@ export function tenantRoutes(
       },
       listTenants: async (request) => {
         checkCursor(request.cursor === "" || isId("tenant", request.cursor));
-        const page = await service.listTenants(pageLimit(request.limit), request.cursor);
+        const { limit, cursor, nameContains } = request;
+        if (nameContains.length > NAME_CHARS_MAX) {
+          throw invalidField(
+            "name_contains",
+            "too_long",
+            `has more than ${NAME_CHARS_MAX} characters`,
+          );
+        }
+        const page = await service.listTenants(pageLimit(limit), cursor, nameContains);
         return { tenants: page.tenants.map(tenantToProto), nextCursor: page.nextCursor };
       },
       updateTenant: async (request) => ({

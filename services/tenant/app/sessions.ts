@@ -7,7 +7,14 @@ import { hashSecret } from "../domain/api-key.ts";
 import { canonicalEmail } from "../domain/email.ts";
 import { signInMail } from "../domain/mails.ts";
 import { newSecretText } from "../domain/secrets.ts";
-import { isOpen, isSeenLongAgo, SESSION_MS, type Session } from "../domain/session.ts";
+import {
+  type Browser,
+  isOpen,
+  isSeenLongAgo,
+  newSessionTimes,
+  type Session,
+  shortBrowser,
+} from "../domain/session.ts";
 import { LINK_MS, PORTAL_MAX_MS, type SignInLink } from "../domain/sign-in-link.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type {
@@ -24,16 +31,12 @@ import type { TenantService } from "./tenants.ts";
 /** An open session with its present role, and its tenant. */
 export type SignedIn = { readonly session: Session; readonly tenant: Tenant };
 
-/** The browser that signs in. */
-export type Browser = { readonly address: string; readonly userAgent: string };
-
 /** The use cases of sign-in and sessions. */
 export type SessionService = ReturnType<typeof createSessionService>;
 
 const TOO_MANY_LINKS = "Too many sign-in links were asked for; wait a little.";
 const SESSIONS_LISTED_MAX = 100;
 const NAME_MAX = 100;
-const TEXT_MAX = 200;
 
 export function createSessionService(parts: {
   readonly store: SessionStore;
@@ -170,8 +173,8 @@ export function createSessionService(parts: {
         ...(member === undefined ? {} : { personId: member.id }),
         name: member?.email ?? link.name ?? "portal",
         role,
-        ...times(nowMs),
-        ...shortened(browser),
+        ...newSessionTimes(nowMs),
+        ...shortBrowser(browser),
       };
       const secret = newSecretText("ses");
       // The mail with this link has arrived, so the address is the person's own.
@@ -230,12 +233,4 @@ export function createSessionService(parts: {
       if (hash !== undefined) invalidation.sessionEnded(hash);
     },
   };
-}
-
-function times(nowMs: number) {
-  return { createdAtMs: nowMs, lastSeenAtMs: nowMs, expiresAtMs: nowMs + SESSION_MS };
-}
-
-function shortened({ address, userAgent }: Browser): Browser {
-  return { address: address.slice(0, TEXT_MAX), userAgent: userAgent.slice(0, TEXT_MAX) };
 }

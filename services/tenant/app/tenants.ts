@@ -35,7 +35,8 @@ export type TenantStore = {
   findTenant(idOrName: string): Promise<Tenant | undefined>;
   /** The ones that exist, in any order. */
   findTenants(ids: readonly string[]): Promise<readonly Tenant[]>;
-  listTenants(limit: number, afterId: string): Promise<TenantPage>;
+  /** Of names that contain the text, in any case of ASCII letters. */
+  listTenants(limit: number, afterId: string, nameContains: string): Promise<TenantPage>;
   /** Replaces a tenant unless it has changed since `before` was read; returns whether it did. */
   replaceTenant(before: Tenant, after: Tenant): Promise<boolean>;
   insertKey(key: ApiKey, secretHash: Uint8Array): Promise<void>;
@@ -153,7 +154,8 @@ export function createTenantService(
       return tenant;
     },
 
-    listTenants: (limit: number, afterId: string) => store.listTenants(limit, afterId),
+    listTenants: (limit: number, afterId: string, nameContains: string) =>
+      store.listTenants(limit, afterId, nameContains),
 
     /** Errors: `not_found`, `validation_error`, `conflict` after five concurrent changes. */
     async updateTenant(tenantId: string, change: TenantChange): Promise<Tenant> {

@@ -6,29 +6,47 @@ export const IDLE_MS = 3_600_000;
 /** A session in use is written once in this time: `lastSeenAtMs` is exact to the minute. */
 export const SEEN_EVERY_MS = 60_000;
 
-/** A signed-in browser, without its secret. */
-export type Session = {
-  readonly id: string;
-  readonly tenantId: string;
-  /** Absent for a session of a portal link. */
-  readonly personId?: string;
-  /** The e-mail address of the person, or the display name of the portal link. */
-  readonly name: string;
-  /** The role at the sign-in. A person's present role is that of the membership. */
-  readonly role: Role;
+/** When a session was opened and last used, and when it ends. */
+export type SessionTimes = {
   readonly createdAtMs: number;
   readonly lastSeenAtMs: number;
   readonly expiresAtMs: number;
-  readonly address: string;
-  readonly userAgent: string;
 };
 
+/** The browser that signs in. */
+export type Browser = { readonly address: string; readonly userAgent: string };
+
+/** A signed-in browser of a tenant's person, without its secret. */
+export type Session = SessionTimes &
+  Browser & {
+    readonly id: string;
+    readonly tenantId: string;
+    /** Absent for a session of a portal link. */
+    readonly personId?: string;
+    /** The e-mail address of the person, or the display name of the portal link. */
+    readonly name: string;
+    /** The role at the sign-in. A person's present role is that of the membership. */
+    readonly role: Role;
+  };
+
+const TEXT_MAX = 200;
+
+/** The times of a session that begins now. */
+export function newSessionTimes(nowMs: number): SessionTimes {
+  return { createdAtMs: nowMs, lastSeenAtMs: nowMs, expiresAtMs: nowMs + SESSION_MS };
+}
+
+/** The texts of a browser as they are stored: both come from a stranger. */
+export function shortBrowser({ address, userAgent }: Browser): Browser {
+  return { address: address.slice(0, TEXT_MAX), userAgent: userAgent.slice(0, TEXT_MAX) };
+}
+
 /** Whether a session still is one. */
-export function isOpen(session: Session, nowMs: number): boolean {
+export function isOpen(session: SessionTimes, nowMs: number): boolean {
   return nowMs < session.expiresAtMs && nowMs - session.lastSeenAtMs < IDLE_MS;
 }
 
 /** Whether its use is to be written down. */
-export function isSeenLongAgo(session: Session, nowMs: number): boolean {
+export function isSeenLongAgo(session: SessionTimes, nowMs: number): boolean {
   return nowMs - session.lastSeenAtMs >= SEEN_EVERY_MS;
 }

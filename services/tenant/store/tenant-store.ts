@@ -47,6 +47,15 @@ type KeyDocument = {
   revoked_at?: Date;
 };
 
+/** The longest search for names. */
+const SEARCH_MAX_MS = 5000;
+
+/** Matches names that contain a text, in any case of ASCII letters. */
+function nameWith(text: string) {
+  const lower = { $toLower: { $literal: text } };
+  return { $expr: { $gte: [{ $indexOfCP: [{ $toLower: "$name" }, lower] }, 0] } };
+}
+
 /** Most keys of one list. */
 const KEYS_LISTED_MAX = 10_000;
 
@@ -123,10 +132,12 @@ export function createTenantStore(
       const documents = await guardMongo(tenants.find({ _id: { $in: [...ids] } }).toArray());
       return documents.map(toTenant);
     },
-    async listTenants(limit, afterId) {
+    async listTenants(limit, afterId, nameContains) {
+      // A scan, in the order of ids: tenants are some thousands, and operators search now and then.
+      const named = nameContains === "" ? {} : nameWith(nameContains);
       const page = await guardMongo(
         tenants
-          .find({ _id: { $gt: afterId } })
+          .find({ _id: { $gt: afterId }, ...named }, { maxTimeMS: SEARCH_MAX_MS })
           .sort({ _id: 1 })
           .limit(limit + 1)
           .toArray(),

@@ -65,6 +65,7 @@ describe("smsctl's screens", function () {
       "connector unmatched": [],
       "connector inbound-urls": [],
       "console people": of,
+      "console operators": [],
       "quiet-hours list": [],
       "route list": ["--since", "1d"],
       "dead list": ["--since", "1d"],

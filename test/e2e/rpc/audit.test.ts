@@ -28,6 +28,7 @@ import {
   identitySteps,
   type LazyStep,
   lazy,
+  operatorSteps,
   stepsOf,
   webhookSteps,
 } from "../../support/audit-steps.ts";
@@ -113,6 +114,7 @@ describe("the audit trail", function () {
     const steps = [
       ...tenantSteps(),
       ...identitySteps(world),
+      ...operatorSteps(world),
       ...senderSteps(tenantId),
       ...walletSteps(),
       ...routingSteps(),

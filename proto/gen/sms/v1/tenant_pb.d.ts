@@ -8,6 +8,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { Message } from "@bufbuild/protobuf";
 import type { Mode } from "./common_pb.js";
 import type { AuthenticateSessionsRequestSchema, BeginOidcSignInRequestSchema, BeginOidcSignInResponseSchema, BeginSecondFactorRequestSchema, BeginSecondFactorResponseSchema, ChangeRoleRequestSchema, ChangeRoleResponseSchema, CompleteOidcSignInRequestSchema, CompleteOidcSignInResponseSchema, CreatePortalLinkRequestSchema, CreatePortalLinkResponseSchema, DisableSecondFactorRequestSchema, DisableSecondFactorResponseSchema, EnableSecondFactorRequestSchema, EnableSecondFactorResponseSchema, EndSessionRequestSchema, EndSessionResponseSchema, GetSecondFactorRequestSchema, GetSecondFactorResponseSchema, GetSignInMethodsRequestSchema, GetSignInMethodsResponseSchema, InvitePersonRequestSchema, InvitePersonResponseSchema, ListMembershipsRequestSchema, ListMembershipsResponseSchema, ListPeopleRequestSchema, ListPeopleResponseSchema, ListSessionsRequestSchema, ListSessionsResponseSchema, OpenSessionRequestSchema, OpenSessionResponseSchema, RemovePersonRequestSchema, RemovePersonResponseSchema, RequestSignInRequestSchema, RequestSignInResponseSchema, ResetSecondFactorRequestSchema, ResetSecondFactorResponseSchema, Session, SwitchTenantRequestSchema } from "./identity_pb.js";
+import type { AuthenticateOperatorRequestSchema, AuthenticateOperatorResponseSchema, CreateOperatorLinkRequestSchema, CreateOperatorLinkResponseSchema, EndOperatorSessionRequestSchema, EndOperatorSessionResponseSchema, ListOperatorSessionsRequestSchema, ListOperatorSessionsResponseSchema, ListOperatorsRequestSchema, ListOperatorsResponseSchema, OpenOperatorSessionRequestSchema, OpenOperatorSessionResponseSchema, RemoveOperatorRequestSchema, RemoveOperatorResponseSchema } from "./operator_pb.js";
 import type { ListAuditRecordsRequestSchema, ListAuditRecordsResponseSchema } from "./audit_pb.js";
 
 /**
@@ -356,6 +357,13 @@ export declare type ListTenantsRequest = Message<"sms.v1.ListTenantsRequest"> & 
    * @generated from field: string cursor = 2;
    */
   cursor: string;
+
+  /**
+   * Only those whose name contains this text, in any case; 100 characters at most. Empty means all.
+   *
+   * @generated from field: string name_contains = 3;
+   */
+  nameContains: string;
 };
 
 /**
@@ -1310,6 +1318,79 @@ export declare const TenantService: GenService<{
     methodKind: "unary";
     input: typeof CompleteOidcSignInRequestSchema;
     output: typeof CompleteOidcSignInResponseSchema;
+  },
+  /**
+   * Adds an operator or changes the role, and makes a one-time link that signs the operator in to the operators'
+   * console.
+   *
+   * @generated from rpc sms.v1.TenantService.CreateOperatorLink
+   */
+  createOperatorLink: {
+    methodKind: "unary";
+    input: typeof CreateOperatorLinkRequestSchema;
+    output: typeof CreateOperatorLinkResponseSchema;
+  },
+  /**
+   * Exchanges the token of an operator's link for a session. NOT_FOUND when it is unknown, used or too old, and when
+   * the operator was removed. No tenant's link opens a session here, and no operator's link one of a tenant.
+   *
+   * @generated from rpc sms.v1.TenantService.OpenOperatorSession
+   */
+  openOperatorSession: {
+    methodKind: "unary";
+    input: typeof OpenOperatorSessionRequestSchema;
+    output: typeof OpenOperatorSessionResponseSchema;
+  },
+  /**
+   * The session behind a secret, with the person's present role; none when it is unknown or has ended, or the operator
+   * was removed.
+   *
+   * @generated from rpc sms.v1.TenantService.AuthenticateOperator
+   */
+  authenticateOperator: {
+    methodKind: "unary";
+    input: typeof AuthenticateOperatorRequestSchema;
+    output: typeof AuthenticateOperatorResponseSchema;
+  },
+  /**
+   * The open sessions of the operator behind a session, newest first; 100 at most.
+   *
+   * @generated from rpc sms.v1.TenantService.ListOperatorSessions
+   */
+  listOperatorSessions: {
+    methodKind: "unary";
+    input: typeof ListOperatorSessionsRequestSchema;
+    output: typeof ListOperatorSessionsResponseSchema;
+  },
+  /**
+   * Ends one of them at once. Ending twice is harmless. NOT_FOUND: unknown, or another operator's.
+   *
+   * @generated from rpc sms.v1.TenantService.EndOperatorSession
+   */
+  endOperatorSession: {
+    methodKind: "unary";
+    input: typeof EndOperatorSessionRequestSchema;
+    output: typeof EndOperatorSessionResponseSchema;
+  },
+  /**
+   * The operators by e-mail address; 1,000 at most.
+   *
+   * @generated from rpc sms.v1.TenantService.ListOperators
+   */
+  listOperators: {
+    methodKind: "unary";
+    input: typeof ListOperatorsRequestSchema;
+    output: typeof ListOperatorsResponseSchema;
+  },
+  /**
+   * Removes an operator, whose sessions and links end at once.
+   *
+   * @generated from rpc sms.v1.TenantService.RemoveOperator
+   */
+  removeOperator: {
+    methodKind: "unary";
+    input: typeof RemoveOperatorRequestSchema;
+    output: typeof RemoveOperatorResponseSchema;
   },
   /**
    * The changes that calls have made to this service's data, newest first.
