@@ -17,7 +17,6 @@ import { OverviewPage } from "./pages/overview.tsx";
 import { PeoplePage } from "./pages/people.tsx";
 import { QuickSendPage } from "./pages/quick-send.tsx";
 import { SenderIdsPage } from "./pages/sender-ids.tsx";
-import { SessionsPage } from "./pages/sessions.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { StatementPage } from "./pages/statement.tsx";
 import { SuppressionsPage } from "./pages/suppressions.tsx";
@@ -26,6 +25,8 @@ import { WebhookPage } from "./pages/webhook.tsx";
 import { WebhooksPage } from "./pages/webhooks.tsx";
 import { Loading, ProblemBox } from "./parts/basics.tsx";
 import { Layout } from "./parts/layout.tsx";
+import { SecondFactorSection } from "./parts/second-factor.tsx";
+import { SessionsPage } from "./parts/sessions.tsx";
 
 function App() {
   return (
@@ -69,7 +70,7 @@ function SignedIn() {
           <Route path="/console/webhooks" component={WebhooksPage} />
           <Route path="/console/webhooks/:id" component={WebhookPage} />
           <Route path="/console/people" component={PeoplePage} />
-          <Route path="/console/sessions" component={SessionsPage} />
+          <Route path="/console/sessions" component={OwnSessions} />
           <Route path="/console/account" component={AccountPage} />
           <Route path="/console/audit" component={AuditPage} />
           <Route path="/console/keys" component={KeysPage} />
@@ -79,6 +80,15 @@ function SignedIn() {
         </Router>
       </Layout>
     </SessionContext.Provider>
+  );
+}
+
+function OwnSessions() {
+  return (
+    <>
+      <SessionsPage list={session.list} end={session.endOther} />
+      <SecondFactorSection />
+    </>
   );
 }
 

@@ -19,6 +19,7 @@ const SERVICES: Readonly<Record<string, () => Promise<ServiceModule>>> = {
   consent: () => import("./consent/start.ts"),
   webhook: () => import("./webhook/start.ts"),
   gateway: () => import("../gateway/start.ts"),
+  "operator-console": () => import("./operator-console/start.ts"),
   "smsc-simulator": () => import("./smsc-simulator/start.ts"),
 };
 

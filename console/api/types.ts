@@ -29,7 +29,6 @@ export type OwnSession = {
 
 export type ListedSession = {
   readonly id: string;
-  readonly tenant_id: string;
   readonly current: boolean;
   readonly created_at: string;
   readonly last_seen_at: string;

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../api/http.ts";
+import { signedOut } from "./place.ts";
 import { pollPauseMs } from "./poll-pause.ts";
 
 /** What a page shows of a request: the last answer stays while it is asked again. */
@@ -77,12 +78,4 @@ export function useResource<T>(
 /** An answer as a text, for comparing. JSON has no big integers. */
 function textOf(data: unknown): string {
   return JSON.stringify(data, (_, part) => (typeof part === "bigint" ? `${part}` : part)) ?? "";
-}
-
-/** Opens the sign-in page after the end of a session; a sign-in then returns to this page. */
-export function signedOut(): void {
-  const here = location.pathname + location.search;
-  if (location.pathname === "/console/sign-in") return;
-  sessionStorage.setItem("sms-console-after", here);
-  location.assign("/console/sign-in");
 }

@@ -1,3 +1,4 @@
+import { ROOT } from "../core/place.ts";
 import { Empty, PageTitle } from "../parts/basics.tsx";
 
 export function NotFoundPage() {
@@ -5,7 +6,7 @@ export function NotFoundPage() {
     <>
       <PageTitle>Page not found</PageTitle>
       <Empty title="There is no such page.">
-        <a href="/console">Go to the overview</a>
+        <a href={ROOT}>Go to the overview</a>
       </Empty>
     </>
   );

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { session } from "../api/console.ts";
+import { pageAfter } from "../core/place.ts";
 import { useAction } from "../core/use-action.ts";
 import { useResource } from "../core/use-resource.ts";
 import { ProblemBox } from "../parts/basics.tsx";
@@ -154,11 +155,4 @@ function AskForLink() {
       )}
     </>
   );
-}
-
-/** The page that was open when the session ended; never an address elsewhere. */
-function pageAfter(): string {
-  const after = sessionStorage.getItem("sms-console-after") ?? "";
-  sessionStorage.removeItem("sms-console-after");
-  return /^\/console(?:\/[\w/-]*)?(?:\?[\w=&%.+:-]*)?$/.test(after) ? after : "/console";
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ApiProblem } from "../api/http.ts";
+import { TITLE } from "../core/place.ts";
 import { showAge, showTime } from "../core/time.ts";
 
 /** The heading of a page; it gets the focus when the page opens, so that a screen reader says it. */
@@ -16,7 +17,7 @@ export function PageTitle({
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${children} – Console`;
+    document.title = `${children} – ${TITLE}`;
     heading.current?.focus({ preventScroll: true });
   }, [children]);
   return (
@@ -62,18 +63,31 @@ const TONES: Readonly<Record<string, string>> = {
   approved: "good",
   enabled: "good",
   completed: "good",
+  active: "good",
+  bound: "good",
+  chosen: "good",
+  funded: "good",
+  ok: "good",
+  yes: "good",
   running: "busy",
   sent: "busy",
   queued: "busy",
   pending: "busy",
   scheduled: "busy",
   paused: "warn",
+  draining: "warn",
+  connecting: "warn",
+  waits: "warn",
+  unfinished: "warn",
   expired: "bad",
   undelivered: "bad",
   rejected: "bad",
   failed: "bad",
   suspended: "bad",
   disabled: "bad",
+  down: "bad",
+  refused: "bad",
+  no: "bad",
 };
 
 /** A status in a word; the colour repeats the word and is never alone. */

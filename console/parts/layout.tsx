@@ -1,11 +1,10 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import { useLocation } from "preact-iso";
 import { session } from "../api/console.ts";
 import { chooseMode, currentMode } from "../api/http.ts";
 import { useSession } from "../core/session-context.ts";
+import { Frame, type MenuEntry } from "./frame.tsx";
 
-type Entry = { readonly path: string; readonly text: string; readonly scope?: string };
+type Entry = MenuEntry & { readonly scope?: string };
 
 const ENTRIES: readonly (readonly [group: string, entries: readonly Entry[]])[] = [
   [
@@ -38,94 +37,70 @@ const ENTRIES: readonly (readonly [group: string, entries: readonly Entry[]])[] 
 /** The frame of every page: where one is, who one is, and in which mode. */
 export function Layout({ children }: { readonly children: ComponentChildren }) {
   const own = useSession();
-  const { path } = useLocation();
-  const [isOpen, setOpen] = useState(false);
   const isTest = currentMode() === "test";
-  const isHere = (one: string) =>
-    one === "/console" ? path === one : path === one || path.startsWith(`${one}/`);
+  const menu = ENTRIES.map(
+    ([group, entries]) =>
+      [
+        group,
+        entries.filter(({ scope }) => scope === undefined || own.scopes.includes(scope)),
+      ] as const,
+  );
   return (
-    <div class="frame">
-      <a class="skip" href="#content">
-        Skip to the content
-      </a>
-      <header class="top">
-        <button
-          type="button"
-          class="menu-button"
-          aria-expanded={isOpen}
-          aria-controls="menu"
-          onClick={() => setOpen(!isOpen)}
-        >
-          Menu
-        </button>
-        <TenantChoice />
-        <fieldset class="mode">
-          <legend class="hidden">Mode</legend>
-          {(["live", "test"] as const).map((mode) => (
-            <label key={mode}>
-              <input
-                type="radio"
-                name="mode"
-                checked={mode === currentMode()}
-                onChange={() => {
-                  chooseMode(mode);
-                  location.reload();
-                }}
-              />
-              {mode === "live" ? "Live" : "Test"}
-            </label>
-          ))}
-        </fieldset>
-        <div class="who">
-          <span title={`Role: ${own.role}`}>{own.name}</span>
-          <button type="button" class="small" onClick={() => void signOut()}>
-            Sign out
-          </button>
-        </div>
-      </header>
-      <nav id="menu" class={isOpen ? "menu open" : "menu"} aria-label="Pages">
-        {ENTRIES.map(([group, entries]) => (
-          <div key={group}>
-            <h2>{group}</h2>
-            <ul>
-              {entries
-                .filter(({ scope }) => scope === undefined || own.scopes.includes(scope))
-                .map((entry) => (
-                  <li key={entry.path}>
-                    <a
-                      href={entry.path}
-                      aria-current={isHere(entry.path) ? "page" : undefined}
-                      onClick={() => setOpen(false)}
-                    >
-                      {entry.text}
-                    </a>
-                  </li>
-                ))}
-            </ul>
-          </div>
-        ))}
+    <Frame
+      menu={menu}
+      below={
         <p>
           <a href="/docs" target="_blank" rel="noopener">
             API documentation
           </a>
         </p>
-      </nav>
-      <main id="content">
-        {isTest && <p class="banner">Test mode: messages reach no phone and cost nothing.</p>}
-        {own.tenant.suspended && (
-          <p class="banner bad">
-            This account is suspended: it can read, and cannot send. Write to your provider.
-          </p>
-        )}
-        {!own.tenant.email_verified && (
-          <p class="banner bad">
-            The account's email is not verified, so it cannot send. An owner verifies it by signing
-            in with a link by e-mail.
-          </p>
-        )}
-        {children}
-      </main>
-    </div>
+      }
+      bar={
+        <>
+          <TenantChoice />
+          <ModeChoice />
+        </>
+      }
+      name={own.name}
+      role={own.role}
+      onSignOut={() => void signOut()}
+    >
+      {isTest && <p class="banner">Test mode: messages reach no phone and cost nothing.</p>}
+      {own.tenant.suspended && (
+        <p class="banner bad">
+          This account is suspended: it can read, and cannot send. Write to your provider.
+        </p>
+      )}
+      {!own.tenant.email_verified && (
+        <p class="banner bad">
+          The account's email is not verified, so it cannot send. An owner verifies it by signing in
+          with a link by e-mail.
+        </p>
+      )}
+      {children}
+    </Frame>
+  );
+}
+
+function ModeChoice() {
+  return (
+    <fieldset class="mode">
+      <legend class="hidden">Mode</legend>
+      {(["live", "test"] as const).map((mode) => (
+        <label key={mode}>
+          <input
+            type="radio"
+            name="mode"
+            checked={mode === currentMode()}
+            onChange={() => {
+              chooseMode(mode);
+              location.reload();
+            }}
+          />
+          {mode === "live" ? "Live" : "Test"}
+        </label>
+      ))}
+    </fieldset>
   );
 }
 

@@ -4,6 +4,7 @@ import { CAMPAIGN_SETTINGS } from "../../services/campaign/config.ts";
 import { CARRIER_SETTINGS } from "../../services/carrier/config.ts";
 import { CONSENT_SETTINGS } from "../../services/consent/config.ts";
 import { MESSAGING_SETTINGS } from "../../services/messaging/config.ts";
+import { OPERATOR_CONSOLE_SETTINGS } from "../../services/operator-console/config.ts";
 import { ROUTING_SETTINGS } from "../../services/routing/config.ts";
 import { SENDER_ID_SETTINGS } from "../../services/sender-id/config.ts";
 import type { Schema, Setting } from "../../services/shared/io/config.ts";
@@ -24,6 +25,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   webhook: WEBHOOK_SETTINGS,
   campaign: CAMPAIGN_SETTINGS,
   consent: CONSENT_SETTINGS,
+  "operator-console": OPERATOR_CONSOLE_SETTINGS,
   "smsc-simulator": SIMULATOR_SETTINGS,
 };
 
@@ -34,6 +36,7 @@ const OWNED = new RegExp(
     "EVENT_STREAM_\\w+|ENCRYPTION_KEYS|CURSOR_KEY",
     "CARRIER_ID|CARRIER_JOURNAL_DIR|CARRIER_RECEIPT_(HOST|PORT|URL)",
     "SMSC_(HOST|PORT|CONTROL_PORT|SYSTEM_ID|PASSWORD)|GATEWAY_(REPLICAS|PEERS)",
+    "OPERATOR_CONSOLE_(HOST|PORT|URL)|CARRIER_OPS",
     "WEBHOOK_ALLOWED_(NETWORKS|PORTS)|WEBHOOK_INSTANCE",
   ].join("|")})$`,
 );

@@ -6,11 +6,12 @@ import { StackError } from "./stack-error.ts";
 export const DEFAULT_PORT_BASE = 8080;
 
 /** How many ports from PORT_BASE on belong to one stack. */
-export const PORTS_OF_A_STACK = 60;
+export const PORTS_OF_A_STACK = 64;
 
 const OFFSETS = {
   // A gateway and its replicas.
   gateway: 0,
+  "operator-console": 8,
   mail: 9,
   ops: 10,
   grpc: 25,
@@ -25,7 +26,7 @@ const OFFSETS = {
   listen: 47,
   // Processes after the fifteenth.
   "further-ops": 48,
-  "further-grpc": 54,
+  "further-grpc": 56,
 } as const;
 
 export type FixedPort = Exclude<

@@ -28,6 +28,7 @@ export const SERVICE_PROCESSES: readonly ServiceProcess[] = [
   { name: "gateway", services: ["gateway"] },
   { name: "campaign", services: ["campaign"] },
   { name: "consent", services: ["consent"] },
+  { name: "operator-console", services: ["operator-console"] },
 ];
 
 /** Has its own event loop in every layout, so that webhooks do not delay messages. */
@@ -43,7 +44,10 @@ export const PROCESS_LAYOUTS = {
   core: [
     {
       name: "directory",
-      services: ["tenant", "sender-id", "routing", "wallet", "campaign", "consent"],
+      services: [
+        ...["tenant", "sender-id", "routing", "wallet", "campaign", "consent"],
+        "operator-console",
+      ],
     },
     { name: "core", services: ["messaging", "gateway"] },
     { name: "carrier", services: ["carrier"] },
@@ -154,6 +158,7 @@ function defaultSettings(plan: StackPlan): Record<string, string> {
     CARRIER_ID: "carrier-dev",
     SMTP_URL: `smtp://127.0.0.1:${portOf(plan.portBase, "mail")}`,
     CONSOLE_URL: `http://localhost:${portOf(plan.portBase, "gateway")}`,
+    OPERATOR_CONSOLE_URL: `http://localhost:${portOf(plan.portBase, "operator-console")}`,
   };
 }
 
@@ -184,6 +189,9 @@ export function fixedSettings(plan: StackPlan, name: string): Record<string, str
     REDIS_URL: urls.redis,
     HOST: "127.0.0.1",
     PORT: String(gatewayPort(plan, place)),
+    OPERATOR_CONSOLE_HOST: "127.0.0.1",
+    OPERATOR_CONSOLE_PORT: String(portOf(portBase, "operator-console")),
+    CARRIER_OPS: carrierOps(plan),
     GRPC_HOST: "127.0.0.1",
     GRPC_PORT: String(grpcPort(portBase, place)),
     OPS_HOST: "127.0.0.1",
@@ -196,6 +204,12 @@ export function fixedSettings(plan: StackPlan, name: string): Record<string, str
     SMSC_PASSWORD: plan.secrets.smscPassword,
     ...processes[place]?.settings,
   };
+}
+
+/** The ops port of the first process with a carrier; empty without one. */
+function carrierOps({ portBase, processes }: StackPlan): string {
+  const at = processes.findIndex(({ services }) => services.includes("carrier"));
+  return at < 0 ? "" : `http://127.0.0.1:${opsPort(portBase, at)}`;
 }
 
 /** Where the gateway of the process at this place listens: replicas one port after the other. */

@@ -15,6 +15,8 @@ import { callerToken, hasOwnLists } from "./rpc-callers.ts";
 export type StackFile = {
   readonly gateway: string;
   readonly docs: string;
+  /** The operators' console. */
+  readonly operator_console: string;
   readonly tenant_id: string;
   readonly api_key: string;
   readonly test_api_key: string;
@@ -81,6 +83,7 @@ export function stackFile(
   const gateway = local(portOf(portBase, "gateway"));
   return {
     gateway,
+    operator_console: local(portOf(portBase, "operator-console")),
     docs: settings.DOCS_URL ?? `${gateway}/docs`,
     tenant_id: seeded.tenant_id,
     api_key: seeded.api_key,

@@ -1,4 +1,4 @@
-import { consoleLink } from "./console-link.ts";
+import { consoleLink, operatorLink } from "./console-link.ts";
 import { runDemo, sayNext } from "./demo.ts";
 import { runCommand, StackError } from "./stack-error.ts";
 import { startStack } from "./start-stack.ts";
@@ -20,5 +20,6 @@ await runCommand(async () => {
   process.stdout.write(`up in ${took} s: ${stack.gateway} (docs ${stack.docs})\n\n`);
   await runDemo(stack);
   process.stdout.write(`\nconsole: ${await consoleLink(stack)}\n`);
+  process.stdout.write(`operators: ${await operatorLink(stack)}\n`);
   sayNext();
 });

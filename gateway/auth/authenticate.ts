@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
+import { isFromConsole } from "../../services/shared/web/same-origin.ts";
 import type { Caller } from "./caller.ts";
 import { type CallerCache, isCaller } from "./caller-cache.ts";
 import { refusedKey } from "./refused-key.ts";
-import { isFromConsole } from "./same-origin.ts";
-import { sessionSecret } from "./session-cookie.ts";
+import { SESSION_COOKIE } from "./session-cookie.ts";
 
 /** What a request says about its caller. `authorization` is undefined too when it was sent twice. */
 export type Credentials = {
@@ -32,7 +32,7 @@ export function createAuthenticator(options: {
   const { keys, sessions, ownOrigin } = options;
 
   async function ofSession({ method, headers }: Credentials): Promise<Caller | undefined> {
-    const secret = sessionSecret(headers);
+    const secret = SESSION_COOKIE.secretIn(headers);
     if (secret === undefined) return undefined;
     const caller = await sessions.find(secret);
     if (!isCaller(caller)) return undefined;

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { readCookie } from "./session-cookie.ts";
+import { readCookie } from "../../services/shared/web/session-cookie.ts";
 
 /**
  * The cookie of a browser that is at the OpenID Connect provider. The provider's page sends the browser back, so it is

@@ -2,7 +2,7 @@ import type { Session } from "../../proto/gen/sms/v1/identity_pb.js";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
 import { roleName } from "../../services/shared/rpc/role.ts";
 import type { Caller, ConsoleSession } from "../auth/caller.ts";
-import { NO_SESSION_COOKIE } from "../auth/session-cookie.ts";
+import { SESSION_COOKIE } from "../auth/session-cookie.ts";
 import type { RequestState } from "../http/request-state.ts";
 import { setHeader } from "../http/set-header.ts";
 import { admitPerson, asPerson, type ConsoleRoute } from "./console-request.ts";
@@ -27,7 +27,7 @@ export const signOut: ConsoleRoute = async (parts, context) => {
   await asPerson(context, caller, () =>
     rpcAnswer(parts.tenants.endSession({ sessionId: session.id })),
   );
-  setHeader(context, "Set-Cookie", NO_SESSION_COOKIE);
+  setHeader(context, "Set-Cookie", SESSION_COOKIE.removal);
   context.status = 204;
 };
 

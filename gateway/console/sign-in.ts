@@ -3,7 +3,7 @@ import type { OpenSessionResponse } from "../../proto/gen/sms/v1/identity_pb.js"
 import { AppError } from "../../services/shared/core/errors.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
 import { networkOf } from "../auth/caller-address.ts";
-import { sessionCookie } from "../auth/session-cookie.ts";
+import { SESSION_COOKIE } from "../auth/session-cookie.ts";
 import { setHeader } from "../http/set-header.ts";
 import { admitStranger, type ConsoleRoute, compileBody, readJson } from "./console-request.ts";
 import { renderSession } from "./sessions.ts";
@@ -62,7 +62,7 @@ export function respondWithSession(
   setHeader(
     context,
     "Set-Cookie",
-    sessionCookie(secret, Number(session.expiresAtMs - session.createdAtMs)),
+    SESSION_COOKIE.header(secret, Number(session.expiresAtMs - session.createdAtMs)),
   );
   context.status = 201;
   context.body = { data: renderSession(session, session.id) };

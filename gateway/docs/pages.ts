@@ -4,6 +4,8 @@
  */
 import type { Context, Middleware } from "koa";
 import { asAppError } from "../../services/shared/core/errors.ts";
+import { sendFile, sendUncached } from "../../services/shared/web/send-file.ts";
+import { NOT_FOUND_PATH, type SiteFile, siteFile } from "../../services/shared/web/site-file.ts";
 import type { RequestState } from "../http/request-state.ts";
 import type { Operation } from "../operations/operation.ts";
 import { methodNotAllowed } from "../operations/operation-table.ts";
@@ -11,8 +13,6 @@ import { buildOpenApi } from "./openapi.ts";
 import { pagePolicy } from "./page-policy.ts";
 import { unhashed } from "./site/asset-path.ts";
 import { createSiteLoader, type Site } from "./site/load-site.ts";
-import { sendFile, sendUncached } from "./site/send-file.ts";
-import { NOT_FOUND_PATH, type SiteFile, siteFile } from "./site/site-file.ts";
 
 export type PagesOptions = { readonly baseUrl: string; readonly docsUrl: string };
 

@@ -7,7 +7,11 @@ import { migrateOutbox } from "../shared/io/outbox.ts";
 const SHAPES: readonly CollectionShape[] = [
   {
     name: "sender_ids",
-    indexes: [{ key: { tenant_id: 1, name_key: 1 }, name: "tenant_name", unique: true }],
+    indexes: [
+      { key: { tenant_id: 1, name_key: 1 }, name: "tenant_name", unique: true },
+      // Those that wait for a review, of all tenants.
+      { key: { status: 1, _id: 1 }, name: "status" },
+    ],
     validator: {
       bsonType: "object",
       required: ["_id", "tenant_id", "name", "name_key", "status"],

@@ -68,6 +68,31 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
     "sms.v1.WalletService": ["GetWallet"],
     "sms.v1.MessagingService": ["SendMessages", "LookupSend", "EstimateSend", "CancelCampaign"],
   },
+  "operator-console": {
+    "sms.v1.TenantService": [
+      ...["OpenOperatorSession", "AuthenticateOperator", "ListOperatorSessions"],
+      ...["EndOperatorSession", "GetTenant", "GetTenants", "ListTenants", "UpdateTenant"],
+      ...["ListApiKeys", "RevokeApiKey", "ListPeople", "RemovePerson", "ListOperators"],
+      "ListAuditRecords",
+    ],
+    "sms.v1.SenderIdService": [
+      ...["ListSenderIds", "ListAllSenderIds", "ReviewSenderId", "ListAuditRecords"],
+    ],
+    "sms.v1.WalletService": [
+      ...["GetWallet", "ListEntries", "ListDeadLetters", "ReplayDeadLetters", "ListAuditRecords"],
+    ],
+    "sms.v1.RoutingService": [
+      ...["ListConnectors", "UpdateConnector", "ListRoutes", "UpdateRoute", "Explain"],
+      ...["ListQuietHours", "ListAuditRecords"],
+    ],
+    "sms.v1.MessagingService": ["FindMessages", "GetQueueStats", "ListAuditRecords"],
+    "sms.v1.WebhookService": [
+      ...["ListMessageDeliveries", "ListDeadLetters", "ReplayDeadLetters", "ListAuditRecords"],
+    ],
+    "sms.v1.CampaignService": ["ListDeadLetters", "ReplayDeadLetters", "ListAuditRecords"],
+    "sms.v1.ConsentService": ["ListInboundMessages", "ListSuppressions", "ListAuditRecords"],
+    "sms.v1.Carrier": ["ListUnmatchedReceipts"],
+  },
   [OPERATOR]: {
     "sms.v1.TenantService": [
       ...["CreateTenant", "GetTenant", "ListTenants", "UpdateTenant"],

@@ -33,6 +33,7 @@ const names = [
   ...["gateway", "tenant", "sender-id", "wallet", "routing", "messaging", "carrier", "webhook"],
   "campaign",
   "consent",
+  "operator-console",
   "smsc-simulator",
 ];
 

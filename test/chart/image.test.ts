@@ -76,6 +76,7 @@ const SERVICES = [
   ...["tenant", "sender-id", "wallet", "routing", "messaging", "carrier", "webhook", "gateway"],
   "campaign",
   "consent",
+  "operator-console",
 ];
 
 describe("the image's files, and nothing else, run every service", function () {

@@ -55,7 +55,7 @@ chartSuite("network policies", () => {
   });
 
   it("calls between services are the arrows of the architecture, both ends agreeing", () => {
-    const objects = render(MINIMAL);
+    const objects = render(MINIMAL, { set: ["operatorConsole.enabled=true"] });
     const documented = [...documentedArrows(), ...OF_THE_TEST];
     expect(arrowsOf(objects, "egress", "to")).to.have.members(documented);
     expect(arrowsOf(objects, "ingress", "from")).to.have.members(documented);

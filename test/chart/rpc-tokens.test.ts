@@ -9,10 +9,12 @@ import type { KubeObject } from "./kube-types.ts";
 import { ofKind, settingsOf, workloadsOf } from "./workloads.ts";
 
 const INLINE = "ci/inline-credentials-values.yaml";
+/** With every caller that a release may have. */
+const ALL = { set: ["operatorConsole.enabled=true"] } as const;
 
 chartSuite("tokens of calls between services", () => {
   it("each service permits its callers the methods that the code lists, and nobody else", () => {
-    const objects = render(MINIMAL);
+    const objects = render(MINIMAL, ALL);
     for (const [typeName, { name }] of Object.entries(SERVICE_ADDRESSES)) {
       if (!workloadsOf(objects).some(({ component }) => component === name)) continue;
       const lists = JSON.parse(settingsOf(objects, name).RPC_CALLERS ?? "{}");
@@ -38,7 +40,7 @@ chartSuite("tokens of calls between services", () => {
   });
 
   it("a pod has its own token and those of its callers, and no other", () => {
-    const objects = render(MINIMAL);
+    const objects = render(MINIMAL, ALL);
     for (const { component } of workloadsOf(objects)) {
       const own = CALLER_METHODS[component] === undefined ? [] : [`RPC_TOKEN token-${component}`];
       const callers = Object.keys(
@@ -57,7 +59,7 @@ chartSuite("tokens of calls between services", () => {
   });
 
   it("one value gives each caller a token of its own, the same in every render", () => {
-    const [secret] = ofKind(render(INLINE), "Secret");
+    const [secret] = ofKind(render(INLINE, ALL), "Secret");
     const tokens = Object.entries(secret?.stringData ?? {}).filter(([key]) => /^rpc-/.test(key));
     expect(tokens.map(([key]) => key)).to.have.members(
       Object.keys(CALLER_METHODS).map((caller) => `rpc-token-${caller}`),

@@ -35,10 +35,11 @@ chartSuite("secrets and configuration", () => {
 
   it("each credential's Secret and key can be chosen", () => {
     const groups = ["mongodb", "nats", "redis", "encryption", "cursor", "rpc"];
-    const set = groups.flatMap((group) => [
+    const chosen = groups.flatMap((group) => [
       `${group}.existingSecret=${group}-secret`,
       `${group}.existingSecretKey=${group}-key`,
     ]);
+    const set = [...chosen, "operatorConsole.enabled=true"];
     const refs = workloadsOf(render(MINIMAL, { set })).flatMap(({ containers }) =>
       containers.flatMap(({ env = [] }) =>
         env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []),

@@ -194,6 +194,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
 
   "SenderIdService/CreateSenderId": internal(MAKES),
   "SenderIdService/RequestSenderId": internal(MAKES),
+  "SenderIdService/ListAllSenderIds": internal(OPERATORS),
   "SenderIdService/ListSenderIds": list("senderId", (tenantId) => ({ tenantId, limit: 50 })),
   "SenderIdService/ResolveSenderId": thing((tenantId, own) => ({ tenantId, name: own.senderName })),
   "SenderIdService/ResolveSenderIds": list("senderId", (tenantId, own) => ({

@@ -28,6 +28,7 @@ export const READING = [
   "RoutingService/ListQuietHours",
   "RoutingService/ListAuditRecords",
   "SenderIdService/ListSenderIds",
+  "SenderIdService/ListAllSenderIds",
   "SenderIdService/ResolveSenderId",
   "SenderIdService/ResolveSenderIds",
   "SenderIdService/ListAuditRecords",

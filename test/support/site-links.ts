@@ -1,5 +1,5 @@
 /** The links of the documentation's files, and those among them that lead nowhere. */
-import type { SiteFile } from "../../gateway/docs/site/site-file.ts";
+import type { SiteFile } from "../../services/shared/web/site-file.ts";
 
 /** An origin for addresses inside the site. */
 const ORIGIN = "http://site.test";

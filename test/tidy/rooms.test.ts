@@ -32,7 +32,7 @@ const PLACES: readonly { readonly pattern: RegExp; readonly rank?: number }[] = 
     rank: 4,
   },
   { pattern: /^services\/(?!shared\/|smsctl\/)[\w-]+\/create-[\w-]+\.ts$/, rank: 3 },
-  { pattern: /^services\/shared\/(core|flow|io|rpc|cli|routes|smpp|vendor)\/[\w.-]+\.ts$/ },
+  { pattern: /^services\/shared\/(core|flow|io|rpc|cli|routes|smpp|vendor|web)\/[\w.-]+\.ts$/ },
   { pattern: /^services\/shared\/(caller-methods|process|service-addresses)\.ts$/ },
   { pattern: /^services\/(main|migrate)\.ts$|^services\/strip-types-cache\.mjs$/ },
   { pattern: /^services\/smsctl\/(main\.ts|smsctl\.mjs)$/ },
@@ -46,7 +46,10 @@ const PLACES: readonly { readonly pattern: RegExp; readonly rank?: number }[] = 
   { pattern: /^gateway\/docs\/((content|examples|site|webhook-verification)\/)?[\w-]+\.ts$/ },
   // Scripts of the pages, which browsers run.
   { pattern: /^gateway\/docs\/assets\/[\w-]+\.js$/ },
-  { pattern: /^console\/(build\.ts|main\.tsx|(api|core|parts|pages)\/[\w-]+\.tsx?)$/ },
+  {
+    pattern:
+      /^console\/(build\.ts|main\.tsx|(operators\/)?(main\.tsx|(api|core|parts|pages)\/[\w-]+\.tsx?))$/,
+  },
   {
     pattern:
       /^deploy\/((dev|chart|backup)\/)?[\w-]+\.m?ts$|^deploy\/dev\/(install|interrupted)\.mjs$/,

@@ -1,4 +1,6 @@
 /** Builds every file of the documentation but `openapi.json`: pages as HTML and Markdown, indexes, assets. */
+
+import { NOT_FOUND_PATH, type SiteFile, siteFile } from "../../../services/shared/web/site-file.ts";
 import { EXAMPLES, examplePage } from "../content/example-pages.ts";
 import { ERROR_CODES, errorPage } from "../error-pages.ts";
 import type { ApiDocument } from "./api-document.ts";
@@ -18,7 +20,6 @@ import { llmsIndex } from "./llms.ts";
 import { referenceMarkdown } from "./reference-markdown.ts";
 import { type Rendered, renderMarkdown } from "./render-markdown.ts";
 import { searchIndex } from "./search-index.ts";
-import { NOT_FOUND_PATH, type SiteFile, siteFile } from "./site-file.ts";
 
 export type SiteOptions = {
   /** The OpenAPI document as JSON. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import type { SiteFile } from "../../../services/shared/web/site-file.ts";
 import type { SiteOptions } from "./build-site.ts";
-import type { SiteFile } from "./site-file.ts";
 
 /** The files of the documentation, by path. */
 export type Site = ReadonlyMap<string, SiteFile>;

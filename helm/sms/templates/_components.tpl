@@ -43,6 +43,8 @@ consent:
   serves: sms.v1.ConsentService
   calls: [messaging]
   needs: [mongodb, nats]
+operator-console:
+  calls: [tenant, sender-id, wallet, routing, messaging, webhook, campaign, consent]
 migration:
   needs: [mongodb, nats]
 test:
@@ -55,7 +57,13 @@ toolbox:
 {{- define "sms.workloads" -}}
 {{- $names := list "gateway" "tenant" "sender-id" "wallet" "routing" "messaging" "carrier" "webhook" "campaign" "consent" -}}
 {{- if .Values.smscSimulator.enabled -}}{{- $names = append $names "smsc-simulator" -}}{{- end -}}
+{{- if include "sms.hasOperatorConsole" . -}}{{- $names = append $names "operator-console" -}}{{- end -}}
 {{ toYaml $names }}
+{{- end -}}
+
+{{/* Whether the release runs the operators' console; values kept from a version before it have no key. */}}
+{{- define "sms.hasOperatorConsole" -}}
+{{- if (default dict .Values.operatorConsole).enabled }}true{{ end -}}
 {{- end -}}
 
 {{/*
@@ -78,6 +86,7 @@ One component as YAML: its row of the table, its name in the cluster, and its va
   "campaign" $values.campaign
   "consent" $values.consent
   "smsc-simulator" $values.smscSimulator
+  "operator-console" (default dict $values.operatorConsole)
   "migration" $values.migration
   "test" $values.test
   "toolbox" $values.toolbox

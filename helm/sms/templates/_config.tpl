@@ -43,6 +43,17 @@ Settings of a component that are no secret: variables in its pod template, so th
 {{- $_ := set $data "GATEWAY_REPLICAS" (include "sms.text" (max 1 (int64 $c.leastReplicas))) -}}
 {{- with include "sms.publicHost" $root -}}{{- $_ := set $data "DOCS_URL" (printf "https://%s/docs" .) -}}{{- end -}}
 {{- end -}}
+{{- if include "sms.hasOperatorConsole" $root -}}
+{{- if has $c.name (list "tenant" "operator-console") -}}
+{{- $_ := set $data "OPERATOR_CONSOLE_URL" $values.operatorConsole.url -}}
+{{- end -}}
+{{- if eq $c.name "operator-console" -}}
+{{- $carrier := include "sms.component" (list $root "carrier") | fromYaml -}}
+{{- $_ := set $data "OPERATOR_CONSOLE_HOST" (include "sms.listenHost" $root) -}}
+{{- $_ := set $data "OPERATOR_CONSOLE_PORT" (include "sms.text" $c.values.port) -}}
+{{- $_ := set $data "CARRIER_OPS" (printf "http://%s:%s" (include "sms.headlessHost" (list $root "carrier")) (include "sms.text" $carrier.values.ports.ops)) -}}
+{{- end -}}
+{{- end -}}
 {{- if eq $c.name "webhook" -}}
 {{- $ports := list -}}
 {{- range $values.networkPolicy.webhooks.ports -}}{{- $ports = append $ports (include "sms.text" .) -}}{{- end -}}

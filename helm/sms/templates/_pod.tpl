@@ -207,7 +207,7 @@ livenessProbe:
 {{- if $c.serves -}}
 {{- $ports = append $ports (dict "name" "grpc" "port" $c.values.ports.grpc "protocol" "grpc") -}}
 {{- end -}}
-{{- if eq $c.name "gateway" -}}
+{{- if has $c.name (list "gateway" "operator-console") -}}
 {{- $ports = append $ports (dict "name" "http" "port" $c.values.port "protocol" "http") -}}
 {{- end -}}
 {{- if and (eq $c.name "carrier") $c.values.receipts.enabled -}}

@@ -41,6 +41,7 @@ Callers of this release, each with its methods by component: files/rpc-callers.y
 {{- define "sms.rpcCallers" -}}
 {{- $callers := .Files.Get "files/rpc-callers.yaml" | fromYaml -}}
 {{- if not .Values.test.enabled -}}{{- $callers = omit $callers "test" -}}{{- end -}}
+{{- if not (include "sms.hasOperatorConsole" .) -}}{{- $callers = omit $callers "operator-console" -}}{{- end -}}
 {{- $components := include "sms.rpcComponents" . | fromYaml -}}
 {{- range $caller, $extra := .Values.rpc.extraCallers -}}
 {{- $byComponent := dict -}}

@@ -7,6 +7,7 @@ import {
   SenderIdService as SenderIdRpc,
   SenderIdStatus as StatusProto,
 } from "../../../proto/gen/sms/v1/sender_id_pb.js";
+import { isId } from "../../shared/core/ids.ts";
 import { checkCursor, checkItems, checkKnown, pageLimit } from "../../shared/core/limits.ts";
 import { type Idempotency, runOnce } from "../../shared/core/run-once.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
@@ -68,6 +69,12 @@ export function senderIdRoutes(
           limit: pageLimit(request.limit),
           afterKey: request.cursor,
         });
+        return { senderIds: page.senderIds.map(senderIdToProto), nextCursor: page.nextCursor };
+      },
+      listAllSenderIds: async ({ statuses, limit, cursor }) => {
+        checkCursor(cursor === "" || isId("senderId", cursor));
+        const wanted = statuses.map((status) => checkKnown("statuses", STATUS_FROM_PROTO[status]));
+        const page = await service.listAll(wanted, pageLimit(limit), cursor);
         return { senderIds: page.senderIds.map(senderIdToProto), nextCursor: page.nextCursor };
       },
       resolveSenderId: async (request) => ({

@@ -54,6 +54,12 @@ export type SenderIdStore = {
   /** The ones that exist, in any order. At most 32 at once. */
   findByNames(names: readonly SenderName[]): Promise<readonly SenderId[]>;
   list(tenantId: string, filter: SenderIdFilter): Promise<readonly SenderId[]>;
+  /** Of all tenants, by id, after `afterId`. */
+  listAll(
+    statuses: readonly SenderIdStatus[],
+    limit: number,
+    afterId: string,
+  ): Promise<readonly SenderId[]>;
   /** Saves a review and its event in one transaction, unless the status has changed from `from`. */
   saveReview(reviewed: Reviewed, from: SenderIdStatus): Promise<boolean>;
 };
@@ -155,6 +161,17 @@ export function createSenderIdService(
       const last = shown.at(-1);
       const hasMore = page.length > filter.limit && last !== undefined;
       return { senderIds: shown, nextCursor: hasMore ? nameKey(last.name) : "" };
+    },
+
+    /** Lists sender IDs of all tenants; the last page has an empty cursor. */
+    async listAll(
+      statuses: readonly SenderIdStatus[],
+      limit: number,
+      afterId: string,
+    ): Promise<{ senderIds: readonly SenderId[]; nextCursor: string }> {
+      const page = await store.listAll(statuses, limit + 1, afterId);
+      const shown = page.slice(0, limit);
+      return { senderIds: shown, nextCursor: page.length > limit ? (shown.at(-1)?.id ?? "") : "" };
     },
 
     resolveMany,

@@ -102,6 +102,14 @@ export function createSenderIdStore(options: {
       );
       return documents.map(toSenderId);
     },
+    async listAll(statuses, limit, afterId) {
+      const wanted = statuses.length === 0 ? {} : { status: { $in: [...statuses] } };
+      const found = collection
+        .find({ ...wanted, _id: { $gt: afterId } })
+        .sort({ _id: 1 })
+        .limit(limit);
+      return (await guardMongo(found.toArray())).map(toSenderId);
+    },
     async saveReview(reviewed, from) {
       const item = encodeEvent(reviewed);
       let ticket: OutboxTicket | undefined;

@@ -31,6 +31,8 @@ export type SignedInOperator = {
 /** The use cases of operators. */
 export type OperatorService = ReturnType<typeof createOperatorService>;
 
+/** The name travels as a header with each call, for the audit trails (`shared/rpc/call-context.ts`). */
+const PERSON = /^[\x21-\x7e]{1,128}$/;
 const LISTED_MAX = 1000;
 const SESSIONS_LISTED_MAX = 100;
 
@@ -55,6 +57,9 @@ export function createOperatorService(parts: {
       wantedMs: number,
     ): Promise<{ url: string; expiresAtMs: number; operator: Operator }> {
       const person = canonicalEmail(personText);
+      if (!PERSON.test(person)) {
+        throw invalidField("person", "invalid_format", "must be ASCII, 128 characters at most");
+      }
       const lifetimeMs = wantedMs || OPERATOR_LINK_MS;
       if (lifetimeMs < 1000 || lifetimeMs > OPERATOR_LINK_MAX_MS) {
         throw invalidField("lifetime_ms", "out_of_range", "must be from a second to an hour");

@@ -14,7 +14,7 @@ import { StackError } from "../../../deploy/dev/stack-error.ts";
 
 const PARTS = [
   ...(["gateway", "mongod", "nats-server", "redis"] as const),
-  ...(["smsc", "smsc-control", "receiver", "receiver-events"] as const),
+  ...(["smsc", "smsc-control", "receiver", "receiver-events", "operator-console"] as const),
 ];
 
 /** Where a second gateway of the stack listens. */

@@ -1,14 +1,10 @@
 import { expect } from "chai";
 import { createAuthenticator } from "../../../gateway/auth/authenticate.ts";
 import type { Caller } from "../../../gateway/auth/caller.ts";
-import { isFromConsole } from "../../../gateway/auth/same-origin.ts";
-import {
-  NO_SESSION_COOKIE,
-  sessionCookie,
-  sessionSecret,
-} from "../../../gateway/auth/session-cookie.ts";
+import { SESSION_COOKIE } from "../../../gateway/auth/session-cookie.ts";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import type { AppError } from "../../../services/shared/core/errors.ts";
+import { isFromConsole } from "../../../services/shared/web/same-origin.ts";
 
 const SECRET = `ses_${"a".repeat(43)}`;
 const COOKIE = `__Host-sms_session=${SECRET}`;
@@ -25,14 +21,16 @@ describe("the cookie of a session", () => {
     [`X__Host-sms_session=${SECRET}`, undefined],
   ] as const) {
     it(`${header} has the secret ${wanted}`, () => {
-      expect(sessionSecret(header === undefined ? {} : { cookie: header })).to.equal(wanted);
+      expect(SESSION_COOKIE.secretIn(header === undefined ? {} : { cookie: header })).to.equal(
+        wanted,
+      );
     });
   }
 
   it("cannot be read by scripts, sent by other sites or set by other hosts", () => {
-    const cookie = sessionCookie(SECRET, 43_200_000);
+    const cookie = SESSION_COOKIE.header(SECRET, 43_200_000);
     expect(cookie).to.equal(`${COOKIE}; Path=/; Max-Age=43200; Secure; HttpOnly; SameSite=Strict`);
-    expect(NO_SESSION_COOKIE).to.match(/^__Host-sms_session=; Path=\/; Max-Age=0;/);
+    expect(SESSION_COOKIE.removal).to.match(/^__Host-sms_session=; Path=\/; Max-Age=0;/);
   });
 });
 

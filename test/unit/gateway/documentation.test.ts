@@ -11,10 +11,10 @@ import { customerLines } from "../../../gateway/docs/site/changelog.ts";
 import { parseGuide, readGuides } from "../../../gateway/docs/site/guides.ts";
 import { markdownPath } from "../../../gateway/docs/site/layout.ts";
 import { renderMarkdown } from "../../../gateway/docs/site/render-markdown.ts";
-import { siteFile } from "../../../gateway/docs/site/site-file.ts";
 import { createOperations } from "../../../gateway/operations/all.ts";
 import { EVENT_TYPES } from "../../../services/shared/core/event-types.ts";
 import { MESSAGE_STATUSES } from "../../../services/shared/core/message-status.ts";
+import { siteFile } from "../../../services/shared/web/site-file.ts";
 import { DOCS_URL, memoryPorts } from "../../support/rest-app.ts";
 import { siteLinks } from "../../support/site-links.ts";
 

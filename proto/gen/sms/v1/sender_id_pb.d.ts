@@ -277,6 +277,38 @@ export declare type ListSenderIdsResponse = Message<"sms.v1.ListSenderIdsRespons
 export declare const ListSenderIdsResponseSchema: GenMessage<ListSenderIdsResponse>;
 
 /**
+ * @generated from message sms.v1.ListAllSenderIdsRequest
+ */
+export declare type ListAllSenderIdsRequest = Message<"sms.v1.ListAllSenderIdsRequest"> & {
+  /**
+   * Empty means any.
+   *
+   * @generated from field: repeated sms.v1.SenderIdStatus statuses = 1;
+   */
+  statuses: SenderIdStatus[];
+
+  /**
+   * 0 means 50, more than 1,000 means 1,000; INVALID_ARGUMENT when negative.
+   *
+   * @generated from field: int32 limit = 2;
+   */
+  limit: number;
+
+  /**
+   * The last id of the page before; empty for the first page.
+   *
+   * @generated from field: string cursor = 3;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message sms.v1.ListAllSenderIdsRequest.
+ * Use `create(ListAllSenderIdsRequestSchema)` to create a new message.
+ */
+export declare const ListAllSenderIdsRequestSchema: GenMessage<ListAllSenderIdsRequest>;
+
+/**
  * @generated from message sms.v1.ResolveSenderIdRequest
  */
 export declare type ResolveSenderIdRequest = Message<"sms.v1.ResolveSenderIdRequest"> & {
@@ -514,6 +546,16 @@ export declare const SenderIdService: GenService<{
   listSenderIds: {
     methodKind: "unary";
     input: typeof ListSenderIdsRequestSchema;
+    output: typeof ListSenderIdsResponseSchema;
+  },
+  /**
+   * For operators: sender IDs of all tenants, the first registered first. Names asked for again keep their place.
+   *
+   * @generated from rpc sms.v1.SenderIdService.ListAllSenderIds
+   */
+  listAllSenderIds: {
+    methodKind: "unary";
+    input: typeof ListAllSenderIdsRequestSchema;
     output: typeof ListSenderIdsResponseSchema;
   },
   /**

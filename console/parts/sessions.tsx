@@ -1,13 +1,18 @@
-import { session } from "../api/console.ts";
+import type { ListedSession } from "../api/types.ts";
 import { useResource } from "../core/use-resource.ts";
-import { Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
-import { ConfirmButton } from "../parts/confirm.tsx";
-import { SecondFactorSection } from "../parts/second-factor.tsx";
-import { Table } from "../parts/table.tsx";
+import { Loading, PageTitle, ProblemBox, Status, Time } from "./basics.tsx";
+import { ConfirmButton } from "./confirm.tsx";
+import { Table } from "./table.tsx";
 
 /** Where the person is signed in. */
-export function SessionsPage() {
-  const list = useResource("sessions", () => session.list(), 15_000);
+export function SessionsPage({
+  list: load,
+  end,
+}: {
+  readonly list: () => Promise<readonly ListedSession[]>;
+  readonly end: (id: string) => Promise<unknown>;
+}) {
+  const list = useResource("sessions", () => load(), 15_000);
   return (
     <>
       <PageTitle note="A session ends after 12 hours, or after an hour without use.">
@@ -38,7 +43,7 @@ export function SessionsPage() {
                   <ConfirmButton
                     label="End"
                     title="End this session?"
-                    act={() => session.endOther(row.id)}
+                    act={() => end(row.id)}
                     onDone={list.reload}
                   >
                     That browser is signed out within five seconds.
@@ -48,7 +53,6 @@ export function SessionsPage() {
           ]}
         />
       )}
-      <SecondFactorSection />
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** A file of the documentation, ready to be sent. All responses share its bytes. */
+/** A file of a site, ready to be sent. All responses share its bytes. */
 import { createHash } from "node:crypto";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 

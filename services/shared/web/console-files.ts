@@ -1,11 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { Context, Middleware } from "koa";
-import { sendFile } from "../docs/site/send-file.ts";
-import { type SiteFile, siteFile } from "../docs/site/site-file.ts";
-import type { RequestState } from "../http/request-state.ts";
+import { sendFile } from "./send-file.ts";
+import { type SiteFile, siteFile } from "./site-file.ts";
 
-/** Where `node console/build.ts` puts the console. */
-const BUILT = new URL("../../console/dist/", import.meta.url);
+/** Where `node console/build.ts` puts the consoles, each in a folder of the name of its path. */
+const BUILT = new URL("../../../console/dist/", import.meta.url);
 
 const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
@@ -30,7 +29,8 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-const HEADERS: Readonly<Record<string, string>> = {
+/** Of each page and file. */
+export const CONSOLE_HEADERS: Readonly<Record<string, string>> = {
   "Content-Security-Policy": POLICY,
   "X-Frame-Options": "DENY",
   "Referrer-Policy": "no-referrer",
@@ -39,44 +39,48 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Serves the console's files. Every other address below `/console` is a page of the console, which reads the address
- * itself. Calls `next` for other paths, for the sessions, and when the console was not built.
+ * Serves the files of the console at `/<name>`. Every other address below it is a page of the console, which reads the
+ * address itself. Calls `next` for other paths, for `/<name>/api/`, and when the console was not built.
  */
-export function createStaticFiles(): Middleware {
-  const files = readFiles();
+export function createConsoleFiles(
+  name: "console" | "operators",
+  pathOf: (context: Context) => string,
+): Middleware {
+  const files = readFiles(name);
   const index = files.get("index.html");
+  const root = `/${name}`;
+  const isPage = (method: string, path: string) => {
+    if (method !== "GET" && method !== "HEAD") return false;
+    if (path === root) return true;
+    return path.startsWith(`${root}/`) && !path.startsWith(`${root}/api/`);
+  };
   return (context, next) => {
-    const { path } = context.state as RequestState;
-    if (index === undefined || !isPage(context, path)) return next();
-    const asked = path.slice("/console/".length);
+    const path = pathOf(context);
+    if (index === undefined || !isPage(context.method, path)) return next();
+    const asked = path.slice(root.length + 1);
     const file = files.get(asked);
     if (file === undefined && asked.startsWith("assets/")) return next();
-    context.set(HEADERS);
+    context.set(CONSOLE_HEADERS);
     const sent = file ?? index;
     sendFile(context, sent, sent.isImmutable ? ASSET_CACHE : PAGE_CACHE);
     return;
   };
 }
 
-function isPage({ method }: Context, path: string): boolean {
-  if (method !== "GET" && method !== "HEAD") return false;
-  if (path === "/console") return true;
-  return path.startsWith("/console/") && !path.startsWith("/console/api/");
-}
-
 /** The pages are asked for again each time; the names of their assets change with the content. */
 const PAGE_CACHE = "no-cache";
 const ASSET_CACHE = "public, max-age=31536000, immutable";
 
-function readFiles(): ReadonlyMap<string, SiteFile> {
-  if (!existsSync(BUILT)) return new Map();
-  const names = readdirSync(BUILT, { recursive: true, encoding: "utf8" });
+function readFiles(console: string): ReadonlyMap<string, SiteFile> {
+  const folder = new URL(`${console}/`, BUILT);
+  if (!existsSync(folder)) return new Map();
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
   const files = new Map<string, SiteFile>();
   for (const name of names) {
     const type = TYPES[name.slice(name.lastIndexOf(".") + 1)];
     if (type === undefined) continue;
     const isImmutable = name.startsWith("assets");
-    files.set(name, siteFile(name, type, readFileSync(new URL(name, BUILT)), { isImmutable }));
+    files.set(name, siteFile(name, type, readFileSync(new URL(name, folder)), { isImmutable }));
   }
   return files;
 }

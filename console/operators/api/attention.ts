@@ -1,0 +1,92 @@
+import { word } from "../core/values.ts";
+import { rpc } from "./rpc.ts";
+import type { BindHealth, Connector, DeadLetter, QueueStats, SenderId } from "./types.ts";
+
+/** Something that needs an operator, and the page for it. */
+export type Item = { readonly text: string; readonly path: string };
+
+const LETTERS_MAX = 1000;
+
+/** Asks each service for the things that need an operator now. */
+export async function attention(signal: AbortSignal) {
+  const [{ connectors, health }, { queues }, letters, { senderIds }] = await Promise.all([
+    rpc<{ connectors: Connector[]; health: BindHealth[] }>(
+      "RoutingService/ListConnectors",
+      {},
+      signal,
+    ),
+    rpc<{ queues: QueueStats[] }>("MessagingService/GetQueueStats", {}, signal),
+    countLetters(signal),
+    rpc<{ senderIds: SenderId[] }>(
+      "SenderIdService/ListAllSenderIds",
+      { statuses: ["SENDER_ID_STATUS_PENDING"], limit: 1000 },
+      signal,
+    ),
+  ]);
+  return {
+    items: [
+      ...ofConnectors(connectors, health),
+      ...ofQueues(queues),
+      ...ofLetters(letters),
+      ...ofSenderIds(senderIds.length),
+    ],
+    waiting: sum(queues.map(({ waiting }) => Number(waiting))),
+    sending: sum(queues.map(({ sending }) => Number(sending))),
+    perSecond: sum(health.map(({ submitsPerSecond }) => submitsPerSecond)),
+  };
+}
+
+async function countLetters(signal: AbortSignal): Promise<number> {
+  const pages = await Promise.all(
+    [
+      "WalletService/ListDeadLetters",
+      "WebhookService/ListDeadLetters",
+      "CampaignService/ListDeadLetters",
+    ].map((method) => rpc<{ deadLetters: DeadLetter[] }>(method, { limit: LETTERS_MAX }, signal)),
+  );
+  return sum(pages.map(({ deadLetters }) => deadLetters.length));
+}
+
+function ofConnectors(
+  connectors: readonly Connector[],
+  health: readonly BindHealth[],
+): readonly Item[] {
+  const path = "/operators/connectors";
+  return connectors.flatMap(({ id, state, type }) => {
+    if (type === "CONNECTOR_TYPE_TEST") return [];
+    const own = word(state, "CONNECTOR_STATE");
+    if (own !== "active") return [{ text: `The connector ${id} is ${own}.`, path }];
+    const links = health.filter(({ connectorId }) => connectorId === id);
+    const isLinked = links.some(({ link }) => link === "bound");
+    return isLinked ? [] : [{ text: `The connector ${id} has no link to its carrier.`, path }];
+  });
+}
+
+/** A message that has waited for this long is late. */
+const LATE_MS = 60_000;
+
+function ofQueues(queues: readonly QueueStats[]): readonly Item[] {
+  const late = queues.filter(({ oldestWaitingMs }) => Number(oldestWaitingMs) > LATE_MS);
+  return late.map(({ connectorId, oldestWaitingMs }) => {
+    const seconds = Math.round(Number(oldestWaitingMs) / 1000);
+    const place = connectorId || "no connector";
+    const text = `A message has waited for ${seconds} s at ${place}.`;
+    return { text, path: "/operators/connectors" };
+  });
+}
+
+function ofLetters(count: number): readonly Item[] {
+  if (count === 0) return [];
+  const text = count === 1 ? "An event was put aside." : `${count} events were put aside.`;
+  return [{ text, path: "/operators/put-aside" }];
+}
+
+function ofSenderIds(count: number): readonly Item[] {
+  if (count === 0) return [];
+  const text = count === 1 ? "A sender ID waits" : `${count} sender IDs wait`;
+  return [{ text: `${text} for a review.`, path: "/operators/sender-ids" }];
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0);
+}

@@ -1,0 +1,22 @@
+import { call } from "../../api/http.ts";
+import type { ListedSession, One } from "../../api/types.ts";
+
+const OWN = "/operators/api";
+
+/** The signed-in operator; `methods` are the calls that the role may make. */
+export type OwnSession = {
+  readonly id: string;
+  readonly name: string;
+  readonly role: string;
+  readonly methods: readonly string[];
+};
+
+const data = async <T>(answer: Promise<One<T>>): Promise<T> => (await answer).data;
+
+export const session = {
+  open: (token: string) => call("POST", `${OWN}/session`, { body: { token } }),
+  own: (signal: AbortSignal) => data(call<One<OwnSession>>("GET", `${OWN}/session`, { signal })),
+  end: () => call("DELETE", `${OWN}/session`),
+  list: () => data(call<One<ListedSession[]>>("GET", `${OWN}/sessions`)),
+  endOther: (id: string) => call("DELETE", `${OWN}/sessions/${id}`),
+};

@@ -1,0 +1,43 @@
+/** Small parts of the operators' pages. */
+import { showMoney } from "../../core/money.ts";
+import type { Resource } from "../../core/use-resource.ts";
+import { Loading, ProblemBox, Time } from "../../parts/basics.tsx";
+import { fromUnits, instant } from "../core/values.ts";
+
+/** A time in milliseconds, which is a text; 0 is never. */
+export function At({ ms, isAge = false }: { readonly ms: string; readonly isAge?: boolean }) {
+  return <Time at={instant(ms)} isAge={isAge} />;
+}
+
+/** An amount in ten-thousandths. */
+export function Money({
+  units,
+  currency,
+}: {
+  readonly units: string | undefined;
+  readonly currency: string;
+}) {
+  return <>{units === undefined ? "–" : showMoney(fromUnits(units), currency)}</>;
+}
+
+/** What a page shows while it has no answer, and when the last one was a refusal. */
+export function Waiting({ of }: { readonly of: Resource<unknown> }) {
+  return (
+    <>
+      <ProblemBox problem={of.problem} />
+      {of.isLoading && <Loading />}
+    </>
+  );
+}
+
+/** A tenant by its name, when it is known, with a link to its page. */
+export function TenantLink({
+  id,
+  names,
+}: {
+  readonly id: string;
+  readonly names?: ReadonlyMap<string, string> | undefined;
+}) {
+  if (id === "") return <>–</>;
+  return <a href={`/operators/tenants/${id}`}>{names?.get(id) ?? id}</a>;
+}

@@ -1,0 +1,85 @@
+import { useResource } from "../../core/use-resource.ts";
+import { Empty, Figure } from "../../parts/basics.tsx";
+import { Table } from "../../parts/table.tsx";
+import { rpc } from "../api/rpc.ts";
+import type { Entry, Tenant, Wallet } from "../api/types.ts";
+import { word } from "../core/values.ts";
+import { At, Money, Waiting } from "./parts.tsx";
+
+const KINDS = ["ENTRY_KIND_FUND", "ENTRY_KIND_ADJUST"];
+
+/** A tenant's money, and its last fundings and corrections. */
+export function TenantWallet({ tenant }: { readonly tenant: Tenant }) {
+  const tenantId = tenant.id;
+  const found = useResource(
+    `wallet ${tenantId}`,
+    async (signal) => ({
+      ...(await rpc<{ wallet: Wallet }>("WalletService/GetWallet", { tenantId }, signal)),
+      ...(await rpc<{ entries: Entry[] }>(
+        "WalletService/ListEntries",
+        { tenantId, kinds: KINDS, limit: 10 },
+        signal,
+      )),
+    }),
+    10_000,
+  );
+  const { wallet, entries = [] } = found.data ?? {};
+  return (
+    <section aria-labelledby="wallet">
+      <h2 id="wallet">Wallet</h2>
+      {found.problem?.code === "not_found" ? (
+        <Empty title="This tenant has no wallet.">
+          Make it with <code>smsctl tenant create</code> under the same name.
+        </Empty>
+      ) : (
+        <Waiting of={found} />
+      )}
+      {wallet !== undefined && (
+        <div class="figures">
+          <Figure
+            label="Available"
+            value={<Money units={wallet.available} currency={wallet.currency} />}
+            note={wallet.frozen ? "frozen: new holds are refused" : ""}
+          />
+          <Figure label="Held" value={<Money units={wallet.held} currency={wallet.currency} />} />
+          <Figure
+            label="Balance"
+            value={<Money units={wallet.balance} currency={wallet.currency} />}
+          />
+        </div>
+      )}
+      {entries.length > 0 && (
+        <Table
+          caption="Fundings and corrections"
+          rows={entries}
+          keyOf={({ id }) => id}
+          columns={[
+            { heading: "Time", cell: (row) => <At ms={row.createdAtMs} /> },
+            { heading: "Kind", cell: (row) => word(row.kind, "ENTRY_KIND") },
+            { heading: "By", cell: (row) => row.actor },
+            {
+              heading: "Reference or reason",
+              cell: (row) => row.reason || row.reference,
+              isMinor: true,
+            },
+            {
+              heading: "Amount",
+              isNumber: true,
+              cell: (row) => (
+                <Money
+                  units={row.postings.find(({ account }) => account === "available")?.amount}
+                  currency={row.currency}
+                />
+              ),
+            },
+            {
+              heading: "Balance after",
+              isNumber: true,
+              cell: (row) => <Money units={row.balanceAfter} currency={row.currency} />,
+            },
+          ]}
+        />
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,44 @@
+import { expect } from "chai";
+import { chartSuite, MINIMAL, render } from "./helm.ts";
+import { ofKind, settingsOf, workloadsOf } from "./workloads.ts";
+
+const INLINE = "ci/inline-credentials-values.yaml";
+const ON = "operatorConsole.enabled=true";
+
+chartSuite("the operators' console", () => {
+  it("is off, and is then no caller of any service", () => {
+    const objects = render(MINIMAL);
+    const names = workloadsOf(objects).map(({ component }) => component);
+    expect(names).to.not.include("operator-console");
+    expect(settingsOf(objects, "tenant").RPC_CALLERS).to.not.contain("operator-console");
+    const [secret] = ofKind(render(INLINE), "Secret");
+    expect(secret?.stringData).to.not.have.property("rpc-token-operator-console");
+  });
+
+  it("lets in none but the operators who are named, and reads the carrier's ops port", () => {
+    const policy = (name: string, set: string[] = []) =>
+      ofKind(render(MINIMAL, { set: [ON, ...set] }), "NetworkPolicy").find(
+        ({ metadata }) => metadata.name === name,
+      )?.spec;
+    const from = (set: string[]) =>
+      policy("sms-operator-console", set)?.ingress?.find(({ ports = [] }) =>
+        ports.some(({ port }) => port === "http"),
+      )?.from;
+    expect(from([])).to.equal(undefined);
+    const named = "networkPolicy.operatorsFrom[0].ipBlock.cidr=10.9.0.0/16";
+    expect(from([named])).to.deep.equal([{ ipBlock: { cidr: "10.9.0.0/16" } }]);
+    expect(JSON.stringify(policy("sms-carrier")?.ingress)).to.contain('"operator-console"');
+  });
+
+  it("has its public address, as tenant has, whose links begin with it", () => {
+    const objects = render(MINIMAL, { set: [ON, "operatorConsole.url=https://ops.example.com"] });
+    for (const name of ["tenant", "operator-console"]) {
+      expect(settingsOf(objects, name), name).to.include({
+        OPERATOR_CONSOLE_URL: "https://ops.example.com",
+      });
+    }
+    expect(settingsOf(objects, "operator-console").CARRIER_OPS).to.match(
+      /^http:\/\/sms-carrier-headless\..*:9100$/,
+    );
+  });
+});
