@@ -9,6 +9,7 @@ import { SessionContext } from "./core/session-context.ts";
 import { AuditPage } from "./pages/audit.tsx";
 import { ConnectorsPage } from "./pages/connectors.tsx";
 import { ExplainPage } from "./pages/explain.tsx";
+import { FundingsPage } from "./pages/fundings.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { MessagesPage } from "./pages/messages.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
@@ -54,6 +55,7 @@ function SignedIn() {
           <Route path="/operators/tenants" component={TenantsPage} />
           <Route path="/operators/tenants/:id" component={TenantPage} />
           <Route path="/operators/sender-ids" component={SenderIdsPage} />
+          <Route path="/operators/fundings" component={FundingsPage} />
           <Route path="/operators/messages" component={MessagesPage} />
           <Route path="/operators/messages/:id" component={MessagePage} />
           <Route path="/operators/explain" component={ExplainPage} />

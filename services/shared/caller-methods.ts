@@ -79,7 +79,8 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
       ...["ListSenderIds", "ListAllSenderIds", "ReviewSenderId", "ListAuditRecords"],
     ],
     "sms.v1.WalletService": [
-      ...["GetWallet", "ListEntries", "ListDeadLetters", "ReplayDeadLetters", "ListAuditRecords"],
+      ...["GetWallet", "ListEntries", "RequestFunding", "DecideFunding", "ListFundings"],
+      ...["ListDeadLetters", "ReplayDeadLetters", "ListAuditRecords"],
     ],
     "sms.v1.RoutingService": [
       ...["ListConnectors", "UpdateConnector", "ListRoutes", "UpdateRoute", "Explain"],

@@ -23,6 +23,11 @@ export const WALLET_SETTINGS = {
   WALLET_SWEEP_INTERVAL_MS: timerMs(1000, 10),
   /** Interval of the ledger check behind `wallet_check_breaches`; 0 disables it. */
   WALLET_CHECK_INTERVAL_MS: timerMs(3_600_000),
+  /**
+   * Fundings that persons ask for (`RequestFunding`) above this amount need a second person; in whole units of the
+   * wallet's currency. 0: all of them.
+   */
+  FUNDING_APPROVAL_ABOVE: whole(0, 1_000_000_000_000, 100_000),
   /** Most commands of one wallet in a transaction. */
   WALLET_BATCH_MAX: whole(1, 5000, 1000),
   /** Most commands that wait for one wallet, and for all wallets. */

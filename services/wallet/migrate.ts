@@ -4,6 +4,7 @@ import { DEAD_LETTERS } from "../shared/io/dead-letters.ts";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
 import { migrateOutbox } from "../shared/io/outbox.ts";
 import { ACCOUNTS, ENTRY_KINDS } from "./domain/account.ts";
+import { FUNDING_STATES } from "./domain/funding-request.ts";
 
 const text = { bsonType: "string" };
 const long = { bsonType: "long" };
@@ -131,8 +132,39 @@ const SHAPES: readonly CollectionShape[] = [
   },
 ];
 
+/** Fundings that persons asked for. */
+const FUNDINGS: CollectionShape = {
+  name: "fundings",
+  indexes: [
+    { key: { requested_by: 1, key: 1 }, name: "key", unique: true },
+    { key: { state: 1, _id: -1 }, name: "state" },
+    { key: { tenant_id: 1, _id: -1 }, name: "tenant" },
+  ],
+  validator: closed(
+    {
+      _id: { bsonType: "string", pattern: "^fnd_" },
+      tenant_id: text,
+      amount: { bsonType: "long", minimum: 1 },
+      currency: text,
+      reason: { bsonType: "string", minLength: 1, maxLength: 512 },
+      state: { enum: [...FUNDING_STATES] },
+      requested_by: { bsonType: "string", minLength: 1 },
+      requested_at: date,
+      key: text,
+      decided_by: { bsonType: "string", minLength: 1 },
+      decided_at: date,
+      failure: text,
+    },
+    ["decided_by", "decided_at", "failure"],
+  ),
+  // No person approves their own: the database rejects such a document, except one that was taken back.
+  condition: {
+    $or: [{ $ne: ["$decided_by", "$requested_by"] }, { $eq: ["$state", "refused"] }],
+  },
+};
+
 /** Creates or updates collections, indexes and validators. Idempotent. */
 export async function migrate(db: Db): Promise<void> {
-  await shapeCollections(db, [...SHAPES, AUDIT, DEAD_LETTERS]);
+  await shapeCollections(db, [...SHAPES, FUNDINGS, AUDIT, DEAD_LETTERS]);
   await migrateOutbox(db);
 }

@@ -18,6 +18,7 @@ import { createResolveReservations } from "./adapters/messaging-client.ts";
 import { createWalletRpc } from "./adapters/rpc.ts";
 import { type CommandQueue, createCommandQueue } from "./app/command-queue.ts";
 import { createContention } from "./app/contention.ts";
+import { createFundings, type Fundings, SWEEP_FUNDINGS } from "./app/fundings.ts";
 import type { WalletStore } from "./app/ports.ts";
 import { createCheckWallets } from "./app/reconcile.ts";
 import { startSelfCheck } from "./app/self-check.ts";
@@ -26,6 +27,7 @@ import { createSweep, SWEEP_BATCH } from "./app/sweep.ts";
 import { createWallets } from "./app/wallets.ts";
 import { readWalletConfig, type WalletConfig } from "./config.ts";
 import { createWalletMetrics, type RegisteredMetrics } from "./metrics.ts";
+import { createFundingStore } from "./store/funding-store.ts";
 import { openLedgerSnapshot } from "./store/snapshot.ts";
 import { createWalletStore } from "./store/wallet-store.ts";
 
@@ -36,6 +38,11 @@ export { readWalletConfig as readSettings } from "./config.ts";
  * harmless, and a larger batch costs less per message.
  */
 const SETTLE_INTERVAL_MS = 250;
+
+/** An approved funding is moved at once; this is for one whose process ended before. */
+const FUNDING_SWEEP_MS = 5000;
+/** Amounts are counts of this part of a unit. */
+const UNITS = 10_000n;
 
 /**
  * Starts the wallet: database, event stream, command queue, RPCs, consumer, sweeper, self-check.
@@ -67,7 +74,13 @@ export const start: StartService = async (context) => {
   const deadLetters = createDeadLetters(mongo.db, handle);
   const audit = createAuditLog(mongo.db, config.AUDIT_KEEP_MS);
   const graceMs = config.SETTLEMENT_GRACE_MS;
-  const useCases = { wallets, settleMessages, checkWallets, store, deadLetters, audit };
+  const fundings = createFundings({
+    store: createFundingStore(mongo.client, mongo.db, audit),
+    ...{ wallets, clock },
+    approvalAbove: BigInt(config.FUNDING_APPROVAL_ABOVE) * UNITS,
+  });
+  startFundingSweeper(context, fundings);
+  const useCases = { wallets, fundings, settleMessages, checkWallets, store, deadLetters, audit };
   const rpc = createWalletRpc({ ...useCases, clock, log, graceMs });
   context.serve((router) => void router.service(WalletService, rpc));
 
@@ -109,6 +122,17 @@ function queueBounds(config: WalletConfig) {
     transactionsMax: config.WALLET_FLUSHES_MAX,
     walletsMax: config.WALLET_GROUP_MAX,
   };
+}
+
+/** Moves the money of fundings that were approved when a process ended. */
+function startFundingSweeper({ log, lifecycle }: ServiceContext, fundings: Fundings): void {
+  const sweeper = startLoop({
+    name: "funding sweeper",
+    intervalMs: FUNDING_SWEEP_MS,
+    log,
+    work: async () => (await fundings.sweep()) === SWEEP_FUNDINGS,
+  });
+  lifecycle.onClose("funding sweeper", () => sweeper.close());
 }
 
 /** Opens the database and the event stream. Readiness depends on both. */

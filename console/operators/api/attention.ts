@@ -1,6 +1,6 @@
 import { word } from "../core/values.ts";
 import { rpc } from "./rpc.ts";
-import type { BindHealth, Connector, DeadLetter, QueueStats, SenderId } from "./types.ts";
+import type { BindHealth, Connector, DeadLetter, Funding, QueueStats, SenderId } from "./types.ts";
 
 /** Something that needs an operator, and the page for it. */
 export type Item = { readonly text: string; readonly path: string };
@@ -9,26 +9,33 @@ const LETTERS_MAX = 1000;
 
 /** Asks each service for the things that need an operator now. */
 export async function attention(signal: AbortSignal) {
-  const [{ connectors, health }, { queues }, letters, { senderIds }] = await Promise.all([
-    rpc<{ connectors: Connector[]; health: BindHealth[] }>(
-      "RoutingService/ListConnectors",
-      {},
-      signal,
-    ),
-    rpc<{ queues: QueueStats[] }>("MessagingService/GetQueueStats", {}, signal),
-    countLetters(signal),
-    rpc<{ senderIds: SenderId[] }>(
-      "SenderIdService/ListAllSenderIds",
-      { statuses: ["SENDER_ID_STATUS_PENDING"], limit: 1000 },
-      signal,
-    ),
-  ]);
+  const [{ connectors, health }, { queues }, letters, { senderIds }, { fundings }] =
+    await Promise.all([
+      rpc<{ connectors: Connector[]; health: BindHealth[] }>(
+        "RoutingService/ListConnectors",
+        {},
+        signal,
+      ),
+      rpc<{ queues: QueueStats[] }>("MessagingService/GetQueueStats", {}, signal),
+      countLetters(signal),
+      rpc<{ senderIds: SenderId[] }>(
+        "SenderIdService/ListAllSenderIds",
+        { statuses: ["SENDER_ID_STATUS_PENDING"], limit: 1000 },
+        signal,
+      ),
+      rpc<{ fundings: Funding[] }>(
+        "WalletService/ListFundings",
+        { states: ["FUNDING_STATE_PENDING"], limit: 1000 },
+        signal,
+      ),
+    ]);
   return {
     items: [
       ...ofConnectors(connectors, health),
       ...ofQueues(queues),
       ...ofLetters(letters),
       ...ofSenderIds(senderIds.length),
+      ...ofFundings(fundings.length),
     ],
     waiting: sum(queues.map(({ waiting }) => Number(waiting))),
     sending: sum(queues.map(({ sending }) => Number(sending))),
@@ -85,6 +92,12 @@ function ofSenderIds(count: number): readonly Item[] {
   if (count === 0) return [];
   const text = count === 1 ? "A sender ID waits" : `${count} sender IDs wait`;
   return [{ text: `${text} for a review.`, path: "/operators/sender-ids" }];
+}
+
+function ofFundings(count: number): readonly Item[] {
+  if (count === 0) return [];
+  const text = count === 1 ? "A funding waits" : `${count} fundings wait`;
+  return [{ text: `${text} for a second person.`, path: "/operators/fundings" }];
 }
 
 function sum(numbers: readonly number[]): number {

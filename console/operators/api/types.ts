@@ -48,6 +48,19 @@ export type Wallet = {
   readonly frozen: boolean;
 };
 
+export type Funding = {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly reason: string;
+  readonly state: string;
+  readonly requestedBy: string;
+  readonly requestedAtMs: string;
+  readonly decidedBy: string;
+  readonly failure: string;
+};
+
 export type Entry = {
   readonly id: string;
   readonly kind: string;

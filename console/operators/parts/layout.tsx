@@ -10,6 +10,7 @@ const MENU: readonly (readonly [group: string, entries: readonly MenuEntry[]])[]
       { path: "/operators", text: "Overview" },
       { path: "/operators/tenants", text: "Tenants" },
       { path: "/operators/sender-ids", text: "Sender IDs" },
+      { path: "/operators/fundings", text: "Fundings" },
     ],
   ],
   [

@@ -1,9 +1,12 @@
+import { useState } from "preact/hooks";
 import { useResource } from "../../core/use-resource.ts";
 import { Empty, Figure } from "../../parts/basics.tsx";
 import { Table } from "../../parts/table.tsx";
 import { rpc } from "../api/rpc.ts";
 import type { Entry, Tenant, Wallet } from "../api/types.ts";
+import { useMay } from "../core/session-context.ts";
 import { word } from "../core/values.ts";
+import { FundDialog } from "./fund-dialog.tsx";
 import { At, Money, Waiting } from "./parts.tsx";
 
 const KINDS = ["ENTRY_KIND_FUND", "ENTRY_KIND_ADJUST"];
@@ -11,6 +14,8 @@ const KINDS = ["ENTRY_KIND_FUND", "ENTRY_KIND_ADJUST"];
 /** A tenant's money, and its last fundings and corrections. */
 export function TenantWallet({ tenant }: { readonly tenant: Tenant }) {
   const tenantId = tenant.id;
+  const mayFund = useMay("WalletService/RequestFunding");
+  const [isFunding, setFunding] = useState(false);
   const found = useResource(
     `wallet ${tenantId}`,
     async (signal) => ({
@@ -20,13 +25,32 @@ export function TenantWallet({ tenant }: { readonly tenant: Tenant }) {
         { tenantId, kinds: KINDS, limit: 10 },
         signal,
       )),
+      ...(await rpc<{ approvalAbove: string }>(
+        "WalletService/ListFundings",
+        { tenantId, limit: 1 },
+        signal,
+      )),
     }),
     10_000,
   );
-  const { wallet, entries = [] } = found.data ?? {};
+  const { wallet, entries = [], approvalAbove = "0" } = found.data ?? {};
   return (
     <section aria-labelledby="wallet">
-      <h2 id="wallet">Wallet</h2>
+      <div class="page-title">
+        <h2 id="wallet">Wallet</h2>
+        {mayFund && wallet !== undefined && (
+          <button type="button" onClick={() => setFunding(true)}>
+            Fund
+          </button>
+        )}
+      </div>
+      {isFunding && (
+        <FundDialog
+          {...{ tenant, approvalAbove }}
+          onClose={() => setFunding(false)}
+          onDone={found.reload}
+        />
+      )}
       {found.problem?.code === "not_found" ? (
         <Empty title="This tenant has no wallet.">
           Make it with <code>smsctl tenant create</code> under the same name.

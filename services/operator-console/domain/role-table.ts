@@ -16,6 +16,7 @@ export type Rule =
 
 const READ: Rule = { roles: ["support", "operator", "finance", "admin"] };
 const CHANGE: Rule = { roles: ["operator", "admin"] };
+const FUND: Rule = { roles: ["finance", "admin"] };
 const changeOnly = (...onlyFields: string[]): Rule => ({
   roles: ["operator", "admin"],
   onlyFields,
@@ -85,6 +86,9 @@ export const ROLE_TABLE: Readonly<Record<string, Readonly<Record<string, Rule>>>
     ReleaseReservation: SERVICES,
     GetReservation: COMMAND_LINE,
     FundWallet: ALONE,
+    RequestFunding: FUND,
+    DecideFunding: FUND,
+    ListFundings: READ,
     AdjustWallet: ALONE,
     UpdateWallet: COMMAND_LINE,
     SetLowBalanceThreshold: CUSTOMERS,

@@ -18,6 +18,7 @@ export const ID_PREFIXES = {
   webhookEndpoint: "whe_",
   webhookDelivery: "whd_",
   entry: "led_",
+  funding: "fnd_",
   route: "rte_",
   request: "req_",
   audit: "aud_",

@@ -14,6 +14,7 @@ import { parseAmount } from "../../shared/core/money.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { type DeadLetters, replayAudited } from "../../shared/io/dead-letters.ts";
 import { auditHandler } from "../../shared/rpc/audit-handler.ts";
+import type { Fundings } from "../app/fundings.ts";
 import type { WalletStore } from "../app/ports.ts";
 import type { CheckWallets } from "../app/reconcile.ts";
 import type {
@@ -24,6 +25,7 @@ import type {
 import { check, checkInstant, text, when } from "../app/validate.ts";
 import type { Wallets } from "../app/wallets.ts";
 import type { HoldCommand } from "../domain/command.ts";
+import { fundingHandlers } from "./funding-rpc.ts";
 import {
   actorOf,
   auditToProto,
@@ -40,6 +42,7 @@ const ITEMS_MAX = 1000;
 
 export type RpcParts = {
   readonly wallets: Wallets;
+  readonly fundings: Fundings;
   readonly settleMessages: SettleMessages;
   readonly checkWallets: CheckWallets;
   readonly store: Pick<WalletStore, "streamSettlements" | "streamOpenReservations" | "findSettled">;
@@ -55,6 +58,7 @@ export function createWalletRpc(parts: RpcParts): ServiceImpl<typeof WalletServi
   return {
     ...moneyRpc(parts),
     ...operatorRpc(parts),
+    ...fundingHandlers(parts.fundings),
     ...streamRpc(parts),
     ...auditHandler(WalletService, parts.audit),
   };

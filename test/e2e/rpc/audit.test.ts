@@ -219,6 +219,7 @@ describe("the audit trail", function () {
     const wallets = client(WalletService);
     const step = stepsOf(() => made.tenant);
     const of = () => ({ tenantId: made.tenant });
+    let fundingId = "";
     return [
       step("WalletService/CreateWallet", () => wallets.createWallet({ ...of(), currency: "NGN" }), {
         before: "",
@@ -241,6 +242,19 @@ describe("the audit trail", function () {
           before: { low_balance_threshold: "0.0000" },
           after: { low_balance_threshold: "1.0000" },
         },
+      ),
+      step(
+        "WalletService/RequestFunding",
+        async () => {
+          const asked = { ...of(), amount: 10n ** 12n, reason: "invoice 7", key: "audited" };
+          fundingId = (await wallets.requestFunding(asked)).funding?.id ?? "";
+        },
+        { before: "", after: { state: "pending", requested_by: "dashboard:ada" } },
+      ),
+      step(
+        "WalletService/DecideFunding",
+        () => wallets.decideFunding({ fundingId, approve: false }),
+        { before: { state: "pending" }, after: { state: "refused" } },
       ),
       step("WalletService/UpdateWallet", () => wallets.updateWallet({ ...of(), frozen: true }), {
         before: { frozen: false },

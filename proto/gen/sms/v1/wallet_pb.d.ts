@@ -124,6 +124,78 @@ export declare type Reservation = Message<"sms.v1.Reservation"> & {
 export declare const ReservationSchema: GenMessage<Reservation>;
 
 /**
+ * A funding that a person asked for. One above the approval limit needs a second person.
+ *
+ * @generated from message sms.v1.Funding
+ */
+export declare type Funding = Message<"sms.v1.Funding"> & {
+  /**
+   * fnd_ + ULID; the reference of the movement.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string tenant_id = 2;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: int64 amount = 3;
+   */
+  amount: bigint;
+
+  /**
+   * @generated from field: string currency = 4;
+   */
+  currency: string;
+
+  /**
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: sms.v1.FundingState state = 6;
+   */
+  state: FundingState;
+
+  /**
+   * @generated from field: string requested_by = 7;
+   */
+  requestedBy: string;
+
+  /**
+   * @generated from field: int64 requested_at_ms = 8;
+   */
+  requestedAtMs: bigint;
+
+  /**
+   * The second person; empty when none was needed, and while pending.
+   *
+   * @generated from field: string decided_by = 9;
+   */
+  decidedBy: string;
+
+  /**
+   * @generated from field: int64 decided_at_ms = 10;
+   */
+  decidedAtMs: bigint;
+
+  /**
+   * @generated from field: string failure = 11;
+   */
+  failure: string;
+};
+
+/**
+ * Describes the message sms.v1.Funding.
+ * Use `create(FundingSchema)` to create a new message.
+ */
+export declare const FundingSchema: GenMessage<Funding>;
+
+/**
  * One side of a movement: the amount added to (positive) or taken from (negative) an account.
  *
  * @generated from message sms.v1.Posting
@@ -660,6 +732,163 @@ export declare type FundWalletResponse = Message<"sms.v1.FundWalletResponse"> & 
 export declare const FundWalletResponseSchema: GenMessage<FundWalletResponse>;
 
 /**
+ * @generated from message sms.v1.RequestFundingRequest
+ */
+export declare type RequestFundingRequest = Message<"sms.v1.RequestFundingRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * Above zero; 10^16 at most.
+   *
+   * @generated from field: int64 amount = 2;
+   */
+  amount: bigint;
+
+  /**
+   * 1 to 512 characters.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+
+  /**
+   * 1 to 64 characters; makes a repeat by the same person harmless.
+   *
+   * @generated from field: string key = 4;
+   */
+  key: string;
+
+  /**
+   * The person; that of the call when absent.
+   *
+   * @generated from field: sms.v1.Actor actor = 5;
+   */
+  actor?: Actor | undefined;
+};
+
+/**
+ * Describes the message sms.v1.RequestFundingRequest.
+ * Use `create(RequestFundingRequestSchema)` to create a new message.
+ */
+export declare const RequestFundingRequestSchema: GenMessage<RequestFundingRequest>;
+
+/**
+ * @generated from message sms.v1.DecideFundingRequest
+ */
+export declare type DecideFundingRequest = Message<"sms.v1.DecideFundingRequest"> & {
+  /**
+   * @generated from field: string funding_id = 1;
+   */
+  fundingId: string;
+
+  /**
+   * False refuses it.
+   *
+   * @generated from field: bool approve = 2;
+   */
+  approve: boolean;
+
+  /**
+   * @generated from field: sms.v1.Actor actor = 3;
+   */
+  actor?: Actor | undefined;
+};
+
+/**
+ * Describes the message sms.v1.DecideFundingRequest.
+ * Use `create(DecideFundingRequestSchema)` to create a new message.
+ */
+export declare const DecideFundingRequestSchema: GenMessage<DecideFundingRequest>;
+
+/**
+ * @generated from message sms.v1.FundingResponse
+ */
+export declare type FundingResponse = Message<"sms.v1.FundingResponse"> & {
+  /**
+   * @generated from field: sms.v1.Funding funding = 1;
+   */
+  funding?: Funding | undefined;
+};
+
+/**
+ * Describes the message sms.v1.FundingResponse.
+ * Use `create(FundingResponseSchema)` to create a new message.
+ */
+export declare const FundingResponseSchema: GenMessage<FundingResponse>;
+
+/**
+ * @generated from message sms.v1.ListFundingsRequest
+ */
+export declare type ListFundingsRequest = Message<"sms.v1.ListFundingsRequest"> & {
+  /**
+   * Empty means all tenants.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * Empty means any.
+   *
+   * @generated from field: repeated sms.v1.FundingState states = 2;
+   */
+  states: FundingState[];
+
+  /**
+   * 0 means 50, more than 1,000 means 1,000; INVALID_ARGUMENT when negative.
+   *
+   * @generated from field: int32 limit = 3;
+   */
+  limit: number;
+
+  /**
+   * The last id of the page before; empty for the first page.
+   *
+   * @generated from field: string cursor = 4;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message sms.v1.ListFundingsRequest.
+ * Use `create(ListFundingsRequestSchema)` to create a new message.
+ */
+export declare const ListFundingsRequestSchema: GenMessage<ListFundingsRequest>;
+
+/**
+ * @generated from message sms.v1.ListFundingsResponse
+ */
+export declare type ListFundingsResponse = Message<"sms.v1.ListFundingsResponse"> & {
+  /**
+   * @generated from field: repeated sms.v1.Funding fundings = 1;
+   */
+  fundings: Funding[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_cursor = 2;
+   */
+  nextCursor: string;
+
+  /**
+   * A funding above this amount needs a second person.
+   *
+   * @generated from field: int64 approval_above = 3;
+   */
+  approvalAbove: bigint;
+};
+
+/**
+ * Describes the message sms.v1.ListFundingsResponse.
+ * Use `create(ListFundingsResponseSchema)` to create a new message.
+ */
+export declare const ListFundingsResponseSchema: GenMessage<ListFundingsResponse>;
+
+/**
  * @generated from message sms.v1.AdjustWalletRequest
  */
 export declare type AdjustWalletRequest = Message<"sms.v1.AdjustWalletRequest"> & {
@@ -1177,6 +1406,54 @@ export enum EntryKind {
 export declare const EntryKindSchema: GenEnum<EntryKind>;
 
 /**
+ * @generated from enum sms.v1.FundingState
+ */
+export enum FundingState {
+  /**
+   * @generated from enum value: FUNDING_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Waits for a second person.
+   *
+   * @generated from enum value: FUNDING_STATE_PENDING = 1;
+   */
+  PENDING = 1,
+
+  /**
+   * The money is about to move; this state lasts longer only while the service is down.
+   *
+   * @generated from enum value: FUNDING_STATE_APPROVED = 2;
+   */
+  APPROVED = 2,
+
+  /**
+   * The money has moved, once.
+   *
+   * @generated from enum value: FUNDING_STATE_FUNDED = 3;
+   */
+  FUNDED = 3,
+
+  /**
+   * @generated from enum value: FUNDING_STATE_REFUSED = 4;
+   */
+  REFUSED = 4,
+
+  /**
+   * Approved, and the wallet could not take it: see `failure`. No money has moved.
+   *
+   * @generated from enum value: FUNDING_STATE_FAILED = 5;
+   */
+  FAILED = 5,
+}
+
+/**
+ * Describes the enum sms.v1.FundingState.
+ */
+export declare const FundingStateSchema: GenEnum<FundingState>;
+
+/**
  * @generated from service sms.v1.WalletService
  */
 export declare const WalletService: GenService<{
@@ -1267,6 +1544,40 @@ export declare const WalletService: GenService<{
     methodKind: "unary";
     input: typeof FundWalletRequestSchema;
     output: typeof FundWalletResponseSchema;
+  },
+  /**
+   * Asks for a funding in the name of a person. Up to the approval limit (FUNDING_APPROVAL_ABOVE) the money moves at
+   * once; above it, the funding waits for DecideFunding. A repeat under the same key by the same person is answered
+   * with the first funding. NOT_FOUND without a wallet. INVALID_ARGUMENT unless the call names a person.
+   *
+   * @generated from rpc sms.v1.WalletService.RequestFunding
+   */
+  requestFunding: {
+    methodKind: "unary";
+    input: typeof RequestFundingRequestSchema;
+    output: typeof FundingResponseSchema;
+  },
+  /**
+   * Approves or refuses a pending funding. PERMISSION_DENIED insufficient_scope: its own requester may not approve it,
+   * and may refuse it. A repeat by the same person is harmless. FAILED_PRECONDITION invalid_state_transition: decided
+   * otherwise before.
+   *
+   * @generated from rpc sms.v1.WalletService.DecideFunding
+   */
+  decideFunding: {
+    methodKind: "unary";
+    input: typeof DecideFundingRequestSchema;
+    output: typeof FundingResponseSchema;
+  },
+  /**
+   * Newest first.
+   *
+   * @generated from rpc sms.v1.WalletService.ListFundings
+   */
+  listFundings: {
+    methodKind: "unary";
+    input: typeof ListFundingsRequestSchema;
+    output: typeof ListFundingsResponseSchema;
   },
   /**
    * Corrects a balance, up or down, with a reason and an actor. It takes no more than is available:

@@ -13,7 +13,7 @@ import { file_sms_v1_webhook } from "./webhook_pb.js";
  * Describes the file sms/v1/wallet.proto.
  */
 export const file_sms_v1_wallet = /*@__PURE__*/
-  fileDesc("ChNzbXMvdjEvd2FsbGV0LnByb3RvEgZzbXMudjEioAEKBldhbGxldBIRCgl0ZW5hbnRfaWQYASABKAkSEAoIY3VycmVuY3kYAiABKAkSDwoHYmFsYW5jZRgDIAEoAxIMCgRoZWxkGAQgASgDEhEKCWF2YWlsYWJsZRgFIAEoAxIdChVsb3dfYmFsYW5jZV90aHJlc2hvbGQYBiABKAMSDgoGZnJvemVuGAcgASgIEhAKCGFzX29mX21zGAggASgDIqgBCgtSZXNlcnZhdGlvbhIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDgoGYW1vdW50GAMgASgDEhMKC29wZW5fYW1vdW50GAQgASgDEhUKDW1lc3NhZ2VfY291bnQYBSABKAUSJwoFc3RhdGUYBiABKA4yGC5zbXMudjEuUmVzZXJ2YXRpb25TdGF0ZRIVCg1jcmVhdGVkX2F0X21zGAcgASgDIioKB1Bvc3RpbmcSDwoHYWNjb3VudBgBIAEoCRIOCgZhbW91bnQYAiABKAMinAIKBUVudHJ5EgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIQCghjdXJyZW5jeRgDIAEoCRIfCgRraW5kGAQgASgOMhEuc21zLnYxLkVudHJ5S2luZBIhCghwb3N0aW5ncxgFIAMoCzIPLnNtcy52MS5Qb3N0aW5nEhEKCXJlZmVyZW5jZRgGIAEoCRIWCg5yZXNlcnZhdGlvbl9pZBgHIAEoCRISCgptZXNzYWdlX2lkGAggASgJEg4KBnJlYXNvbhgJIAEoCRINCgVhY3RvchgKIAEoCRIVCg1iYWxhbmNlX2FmdGVyGAsgASgDEhIKCmhlbGRfYWZ0ZXIYDCABKAMSFQoNY3JlYXRlZF9hdF9tcxgNIAEoAyJ3ChNDcmVhdGVXYWxsZXRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIdChVsb3dfYmFsYW5jZV90aHJlc2hvbGQYAyABKAMSHAoFYWN0b3IYBCABKAsyDS5zbXMudjEuQWN0b3IiMAoOV2FsbGV0UmVzcG9uc2USHgoGd2FsbGV0GAEgASgLMg4uc21zLnYxLldhbGxldCIlChBHZXRXYWxsZXRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCSKXAQoQUGxhY2VIb2xkUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSFgoOcmVzZXJ2YXRpb25faWQYAiABKAkSDgoGYW1vdW50GAMgASgDEhUKDW1lc3NhZ2VfY291bnQYBCABKAUSGAoQZmlyc3RfbWVzc2FnZV9pZBgFIAEoCRIXCg9sYXN0X21lc3NhZ2VfaWQYBiABKAkiOAoRUGxhY2VIb2xkUmVzcG9uc2USEAoIY3VycmVuY3kYASABKAkSEQoJYXZhaWxhYmxlGAIgASgDIjwKEVBsYWNlSG9sZHNSZXF1ZXN0EicKBWhvbGRzGAEgAygLMhguc21zLnYxLlBsYWNlSG9sZFJlcXVlc3QiXgoLSG9sZE91dGNvbWUSFgoOcmVzZXJ2YXRpb25faWQYASABKAkSEgoKZXJyb3JfY29kZRgCIAEoCRIQCghjdXJyZW5jeRgDIAEoCRIRCglhdmFpbGFibGUYBCABKAMiOwoSUGxhY2VIb2xkc1Jlc3BvbnNlEiUKCG91dGNvbWVzGAEgAygLMhMuc21zLnYxLkhvbGRPdXRjb21lIpABCgpTZXR0bGVtZW50EhIKCm1lc3NhZ2VfaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhYKDnJlc2VydmF0aW9uX2lkGAMgASgJEhMKC2hlbGRfYW1vdW50GAQgASgDEhcKD2NhcHR1cmVkX2Ftb3VudBgFIAEoAxIVCg1zZXR0bGVkX2F0X21zGAYgASgDIkAKFVNldHRsZU1lc3NhZ2VzUmVxdWVzdBInCgtzZXR0bGVtZW50cxgBIAMoCzISLnNtcy52MS5TZXR0bGVtZW50IkIKFlNldHRsZU1lc3NhZ2VzUmVzcG9uc2USDwoHc2V0dGxlZBgBIAEoBRIXCg9hbHJlYWR5X3NldHRsZWQYAiABKAUiRgoZUmVsZWFzZVJlc2VydmF0aW9uUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSFgoOcmVzZXJ2YXRpb25faWQYAiABKAkiNQoaUmVsZWFzZVJlc2VydmF0aW9uUmVzcG9uc2USFwoPcmVsZWFzZWRfYW1vdW50GAEgASgDIkIKFUdldFJlc2VydmF0aW9uUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSFgoOcmVzZXJ2YXRpb25faWQYAiABKAkiQgoWR2V0UmVzZXJ2YXRpb25SZXNwb25zZRIoCgtyZXNlcnZhdGlvbhgBIAEoCzITLnNtcy52MS5SZXNlcnZhdGlvbiJnChFGdW5kV2FsbGV0UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDgoGYW1vdW50GAIgASgDEhEKCXJlZmVyZW5jZRgDIAEoCRIcCgVhY3RvchgEIAEoCzINLnNtcy52MS5BY3RvciJkChJGdW5kV2FsbGV0UmVzcG9uc2USHgoGd2FsbGV0GAEgASgLMg4uc21zLnYxLldhbGxldBIcCgVlbnRyeRgCIAEoCzINLnNtcy52MS5FbnRyeRIQCghyZXBsYXllZBgDIAEoCCJ5ChNBZGp1c3RXYWxsZXRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIOCgZhbW91bnQYAiABKAMSDgoGcmVhc29uGAMgASgJEhEKCXJlZmVyZW5jZRgEIAEoCRIcCgVhY3RvchgFIAEoCzINLnNtcy52MS5BY3RvciJmChRBZGp1c3RXYWxsZXRSZXNwb25zZRIeCgZ3YWxsZXQYASABKAsyDi5zbXMudjEuV2FsbGV0EhwKBWVudHJ5GAIgASgLMg0uc21zLnYxLkVudHJ5EhAKCHJlcGxheWVkGAMgASgIIqQBChNVcGRhdGVXYWxsZXRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIiChVsb3dfYmFsYW5jZV90aHJlc2hvbGQYAiABKANIAIgBARITCgZmcm96ZW4YAyABKAhIAYgBARIcCgVhY3RvchgEIAEoCzINLnNtcy52MS5BY3RvckIYChZfbG93X2JhbGFuY2VfdGhyZXNob2xkQgkKB19mcm96ZW4iUQodU2V0TG93QmFsYW5jZVRocmVzaG9sZFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEh0KFWxvd19iYWxhbmNlX3RocmVzaG9sZBgCIAEoAyKIAQoSTGlzdEVudHJpZXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgdmcm9tX21zGAIgASgDEg0KBXRvX21zGAMgASgDEiAKBWtpbmRzGAQgAygOMhEuc21zLnYxLkVudHJ5S2luZBINCgVsaW1pdBgFIAEoBRIOCgZjdXJzb3IYBiABKAkiSgoTTGlzdEVudHJpZXNSZXNwb25zZRIeCgdlbnRyaWVzGAEgAygLMg0uc21zLnYxLkVudHJ5EhMKC25leHRfY3Vyc29yGAIgASgJIoABCgpBdWRpdEVudHJ5EgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIOCgZhY3Rpb24YAyABKAkSHAoFYWN0b3IYBCABKAsyDS5zbXMudjEuQWN0b3ISDgoGZGV0YWlsGAUgASgJEhUKDWNyZWF0ZWRfYXRfbXMYBiABKAMiSwoXTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg0KBWxpbWl0GAIgASgFEg4KBmN1cnNvchgDIAEoCSJUChhMaXN0QXVkaXRFbnRyaWVzUmVzcG9uc2USIwoHZW50cmllcxgBIAMoCzISLnNtcy52MS5BdWRpdEVudHJ5EhMKC25leHRfY3Vyc29yGAIgASgJIigKE0NoZWNrV2FsbGV0c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJIjYKBkJyZWFjaBIRCglpbnZhcmlhbnQYASABKAUSDAoEd2hhdBgCIAEoCRILCgNpZHMYAyADKAkifgoUQ2hlY2tXYWxsZXRzUmVzcG9uc2USIAoIYnJlYWNoZXMYASADKAsyDi5zbXMudjEuQnJlYWNoEg8KB3dhbGxldHMYAiABKAMSDwoHZW50cmllcxgDIAEoAxIUCgxyZXNlcnZhdGlvbnMYBCABKAMSDAoEZG9uZRgFIAEoCCJCChhTdHJlYW1TZXR0bGVtZW50c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhMKC21lc3NhZ2VfaWRzGAIgAygJIkQKGVN0cmVhbVNldHRsZW1lbnRzUmVzcG9uc2USJwoLc2V0dGxlbWVudHMYASADKAsyEi5zbXMudjEuU2V0dGxlbWVudCI2ChlTdHJlYW1SZXNlcnZhdGlvbnNSZXF1ZXN0EhkKEWNyZWF0ZWRfYmVmb3JlX21zGAEgASgDImsKGlN0cmVhbVJlc2VydmF0aW9uc1Jlc3BvbnNlEikKDHJlc2VydmF0aW9ucxgBIAMoCzITLnNtcy52MS5SZXNlcnZhdGlvbhIVCghncmFjZV9tcxgCIAEoA0gAiAEBQgsKCV9ncmFjZV9tcypvChBSZXNlcnZhdGlvblN0YXRlEiEKHVJFU0VSVkFUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWUkVTRVJWQVRJT05fU1RBVEVfT1BFThABEhwKGFJFU0VSVkFUSU9OX1NUQVRFX0NMT1NFRBACKpgBCglFbnRyeUtpbmQSGgoWRU5UUllfS0lORF9VTlNQRUNJRklFRBAAEhMKD0VOVFJZX0tJTkRfRlVORBABEhUKEUVOVFJZX0tJTkRfQURKVVNUEAISEwoPRU5UUllfS0lORF9IT0xEEAMSFgoSRU5UUllfS0lORF9DQVBUVVJFEAQSFgoSRU5UUllfS0lORF9SRUxFQVNFEAUy8wsKDVdhbGxldFNlcnZpY2USQwoMQ3JlYXRlV2FsbGV0Ehsuc21zLnYxLkNyZWF0ZVdhbGxldFJlcXVlc3QaFi5zbXMudjEuV2FsbGV0UmVzcG9uc2USPQoJR2V0V2FsbGV0Ehguc21zLnYxLkdldFdhbGxldFJlcXVlc3QaFi5zbXMudjEuV2FsbGV0UmVzcG9uc2USQAoJUGxhY2VIb2xkEhguc21zLnYxLlBsYWNlSG9sZFJlcXVlc3QaGS5zbXMudjEuUGxhY2VIb2xkUmVzcG9uc2USQwoKUGxhY2VIb2xkcxIZLnNtcy52MS5QbGFjZUhvbGRzUmVxdWVzdBoaLnNtcy52MS5QbGFjZUhvbGRzUmVzcG9uc2USTwoOU2V0dGxlTWVzc2FnZXMSHS5zbXMudjEuU2V0dGxlTWVzc2FnZXNSZXF1ZXN0Gh4uc21zLnYxLlNldHRsZU1lc3NhZ2VzUmVzcG9uc2USWwoSUmVsZWFzZVJlc2VydmF0aW9uEiEuc21zLnYxLlJlbGVhc2VSZXNlcnZhdGlvblJlcXVlc3QaIi5zbXMudjEuUmVsZWFzZVJlc2VydmF0aW9uUmVzcG9uc2USTwoOR2V0UmVzZXJ2YXRpb24SHS5zbXMudjEuR2V0UmVzZXJ2YXRpb25SZXF1ZXN0Gh4uc21zLnYxLkdldFJlc2VydmF0aW9uUmVzcG9uc2USQwoKRnVuZFdhbGxldBIZLnNtcy52MS5GdW5kV2FsbGV0UmVxdWVzdBoaLnNtcy52MS5GdW5kV2FsbGV0UmVzcG9uc2USSQoMQWRqdXN0V2FsbGV0Ehsuc21zLnYxLkFkanVzdFdhbGxldFJlcXVlc3QaHC5zbXMudjEuQWRqdXN0V2FsbGV0UmVzcG9uc2USQwoMVXBkYXRlV2FsbGV0Ehsuc21zLnYxLlVwZGF0ZVdhbGxldFJlcXVlc3QaFi5zbXMudjEuV2FsbGV0UmVzcG9uc2USVwoWU2V0TG93QmFsYW5jZVRocmVzaG9sZBIlLnNtcy52MS5TZXRMb3dCYWxhbmNlVGhyZXNob2xkUmVxdWVzdBoWLnNtcy52MS5XYWxsZXRSZXNwb25zZRJGCgtMaXN0RW50cmllcxIaLnNtcy52MS5MaXN0RW50cmllc1JlcXVlc3QaGy5zbXMudjEuTGlzdEVudHJpZXNSZXNwb25zZRJVChBMaXN0QXVkaXRFbnRyaWVzEh8uc21zLnYxLkxpc3RBdWRpdEVudHJpZXNSZXF1ZXN0GiAuc21zLnYxLkxpc3RBdWRpdEVudHJpZXNSZXNwb25zZRJLCgxDaGVja1dhbGxldHMSGy5zbXMudjEuQ2hlY2tXYWxsZXRzUmVxdWVzdBocLnNtcy52MS5DaGVja1dhbGxldHNSZXNwb25zZTABEloKEVN0cmVhbVNldHRsZW1lbnRzEiAuc21zLnYxLlN0cmVhbVNldHRsZW1lbnRzUmVxdWVzdBohLnNtcy52MS5TdHJlYW1TZXR0bGVtZW50c1Jlc3BvbnNlMAESXQoSU3RyZWFtUmVzZXJ2YXRpb25zEiEuc21zLnYxLlN0cmVhbVJlc2VydmF0aW9uc1JlcXVlc3QaIi5zbXMudjEuU3RyZWFtUmVzZXJ2YXRpb25zUmVzcG9uc2UwARJSCg9MaXN0RGVhZExldHRlcnMSHi5zbXMudjEuTGlzdERlYWRMZXR0ZXJzUmVxdWVzdBofLnNtcy52MS5MaXN0RGVhZExldHRlcnNSZXNwb25zZRJYChFSZXBsYXlEZWFkTGV0dGVycxIgLnNtcy52MS5SZXBsYXlEZWFkTGV0dGVyc1JlcXVlc3QaIS5zbXMudjEuUmVwbGF5RGVhZExldHRlcnNSZXNwb25zZRJVChBMaXN0QXVkaXRSZWNvcmRzEh8uc21zLnYxLkxpc3RBdWRpdFJlY29yZHNSZXF1ZXN0GiAuc21zLnYxLkxpc3RBdWRpdFJlY29yZHNSZXNwb25zZUI0CgZzbXMudjFQAVooc21zLW1lc3NhZ2luZy1zZXJ2aWNlL3Byb3RvL3Ntcy92MTtzbXN2MWIGcHJvdG8z", [file_sms_v1_audit, file_sms_v1_common, file_sms_v1_webhook]);
+  fileDesc("ChNzbXMvdjEvd2FsbGV0LnByb3RvEgZzbXMudjEioAEKBldhbGxldBIRCgl0ZW5hbnRfaWQYASABKAkSEAoIY3VycmVuY3kYAiABKAkSDwoHYmFsYW5jZRgDIAEoAxIMCgRoZWxkGAQgASgDEhEKCWF2YWlsYWJsZRgFIAEoAxIdChVsb3dfYmFsYW5jZV90aHJlc2hvbGQYBiABKAMSDgoGZnJvemVuGAcgASgIEhAKCGFzX29mX21zGAggASgDIqgBCgtSZXNlcnZhdGlvbhIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDgoGYW1vdW50GAMgASgDEhMKC29wZW5fYW1vdW50GAQgASgDEhUKDW1lc3NhZ2VfY291bnQYBSABKAUSJwoFc3RhdGUYBiABKA4yGC5zbXMudjEuUmVzZXJ2YXRpb25TdGF0ZRIVCg1jcmVhdGVkX2F0X21zGAcgASgDIuoBCgdGdW5kaW5nEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIOCgZhbW91bnQYAyABKAMSEAoIY3VycmVuY3kYBCABKAkSDgoGcmVhc29uGAUgASgJEiMKBXN0YXRlGAYgASgOMhQuc21zLnYxLkZ1bmRpbmdTdGF0ZRIUCgxyZXF1ZXN0ZWRfYnkYByABKAkSFwoPcmVxdWVzdGVkX2F0X21zGAggASgDEhIKCmRlY2lkZWRfYnkYCSABKAkSFQoNZGVjaWRlZF9hdF9tcxgKIAEoAxIPCgdmYWlsdXJlGAsgASgJIioKB1Bvc3RpbmcSDwoHYWNjb3VudBgBIAEoCRIOCgZhbW91bnQYAiABKAMinAIKBUVudHJ5EgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIQCghjdXJyZW5jeRgDIAEoCRIfCgRraW5kGAQgASgOMhEuc21zLnYxLkVudHJ5S2luZBIhCghwb3N0aW5ncxgFIAMoCzIPLnNtcy52MS5Qb3N0aW5nEhEKCXJlZmVyZW5jZRgGIAEoCRIWCg5yZXNlcnZhdGlvbl9pZBgHIAEoCRISCgptZXNzYWdlX2lkGAggASgJEg4KBnJlYXNvbhgJIAEoCRINCgVhY3RvchgKIAEoCRIVCg1iYWxhbmNlX2FmdGVyGAsgASgDEhIKCmhlbGRfYWZ0ZXIYDCABKAMSFQoNY3JlYXRlZF9hdF9tcxgNIAEoAyJ3ChNDcmVhdGVXYWxsZXRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIdChVsb3dfYmFsYW5jZV90aHJlc2hvbGQYAyABKAMSHAoFYWN0b3IYBCABKAsyDS5zbXMudjEuQWN0b3IiMAoOV2FsbGV0UmVzcG9uc2USHgoGd2FsbGV0GAEgASgLMg4uc21zLnYxLldhbGxldCIlChBHZXRXYWxsZXRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCSKXAQoQUGxhY2VIb2xkUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSFgoOcmVzZXJ2YXRpb25faWQYAiABKAkSDgoGYW1vdW50GAMgASgDEhUKDW1lc3NhZ2VfY291bnQYBCABKAUSGAoQZmlyc3RfbWVzc2FnZV9pZBgFIAEoCRIXCg9sYXN0X21lc3NhZ2VfaWQYBiABKAkiOAoRUGxhY2VIb2xkUmVzcG9uc2USEAoIY3VycmVuY3kYASABKAkSEQoJYXZhaWxhYmxlGAIgASgDIjwKEVBsYWNlSG9sZHNSZXF1ZXN0EicKBWhvbGRzGAEgAygLMhguc21zLnYxLlBsYWNlSG9sZFJlcXVlc3QiXgoLSG9sZE91dGNvbWUSFgoOcmVzZXJ2YXRpb25faWQYASABKAkSEgoKZXJyb3JfY29kZRgCIAEoCRIQCghjdXJyZW5jeRgDIAEoCRIRCglhdmFpbGFibGUYBCABKAMiOwoSUGxhY2VIb2xkc1Jlc3BvbnNlEiUKCG91dGNvbWVzGAEgAygLMhMuc21zLnYxLkhvbGRPdXRjb21lIpABCgpTZXR0bGVtZW50EhIKCm1lc3NhZ2VfaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhYKDnJlc2VydmF0aW9uX2lkGAMgASgJEhMKC2hlbGRfYW1vdW50GAQgASgDEhcKD2NhcHR1cmVkX2Ftb3VudBgFIAEoAxIVCg1zZXR0bGVkX2F0X21zGAYgASgDIkAKFVNldHRsZU1lc3NhZ2VzUmVxdWVzdBInCgtzZXR0bGVtZW50cxgBIAMoCzISLnNtcy52MS5TZXR0bGVtZW50IkIKFlNldHRsZU1lc3NhZ2VzUmVzcG9uc2USDwoHc2V0dGxlZBgBIAEoBRIXCg9hbHJlYWR5X3NldHRsZWQYAiABKAUiRgoZUmVsZWFzZVJlc2VydmF0aW9uUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSFgoOcmVzZXJ2YXRpb25faWQYAiABKAkiNQoaUmVsZWFzZVJlc2VydmF0aW9uUmVzcG9uc2USFwoPcmVsZWFzZWRfYW1vdW50GAEgASgDIkIKFUdldFJlc2VydmF0aW9uUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSFgoOcmVzZXJ2YXRpb25faWQYAiABKAkiQgoWR2V0UmVzZXJ2YXRpb25SZXNwb25zZRIoCgtyZXNlcnZhdGlvbhgBIAEoCzITLnNtcy52MS5SZXNlcnZhdGlvbiJnChFGdW5kV2FsbGV0UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDgoGYW1vdW50GAIgASgDEhEKCXJlZmVyZW5jZRgDIAEoCRIcCgVhY3RvchgEIAEoCzINLnNtcy52MS5BY3RvciJkChJGdW5kV2FsbGV0UmVzcG9uc2USHgoGd2FsbGV0GAEgASgLMg4uc21zLnYxLldhbGxldBIcCgVlbnRyeRgCIAEoCzINLnNtcy52MS5FbnRyeRIQCghyZXBsYXllZBgDIAEoCCJ1ChVSZXF1ZXN0RnVuZGluZ1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg4KBmFtb3VudBgCIAEoAxIOCgZyZWFzb24YAyABKAkSCwoDa2V5GAQgASgJEhwKBWFjdG9yGAUgASgLMg0uc21zLnYxLkFjdG9yIlkKFERlY2lkZUZ1bmRpbmdSZXF1ZXN0EhIKCmZ1bmRpbmdfaWQYASABKAkSDwoHYXBwcm92ZRgCIAEoCBIcCgVhY3RvchgDIAEoCzINLnNtcy52MS5BY3RvciIzCg9GdW5kaW5nUmVzcG9uc2USIAoHZnVuZGluZxgBIAEoCzIPLnNtcy52MS5GdW5kaW5nIm0KE0xpc3RGdW5kaW5nc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEiQKBnN0YXRlcxgCIAMoDjIULnNtcy52MS5GdW5kaW5nU3RhdGUSDQoFbGltaXQYAyABKAUSDgoGY3Vyc29yGAQgASgJImYKFExpc3RGdW5kaW5nc1Jlc3BvbnNlEiEKCGZ1bmRpbmdzGAEgAygLMg8uc21zLnYxLkZ1bmRpbmcSEwoLbmV4dF9jdXJzb3IYAiABKAkSFgoOYXBwcm92YWxfYWJvdmUYAyABKAMieQoTQWRqdXN0V2FsbGV0UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDgoGYW1vdW50GAIgASgDEg4KBnJlYXNvbhgDIAEoCRIRCglyZWZlcmVuY2UYBCABKAkSHAoFYWN0b3IYBSABKAsyDS5zbXMudjEuQWN0b3IiZgoUQWRqdXN0V2FsbGV0UmVzcG9uc2USHgoGd2FsbGV0GAEgASgLMg4uc21zLnYxLldhbGxldBIcCgVlbnRyeRgCIAEoCzINLnNtcy52MS5FbnRyeRIQCghyZXBsYXllZBgDIAEoCCKkAQoTVXBkYXRlV2FsbGV0UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSIgoVbG93X2JhbGFuY2VfdGhyZXNob2xkGAIgASgDSACIAQESEwoGZnJvemVuGAMgASgISAGIAQESHAoFYWN0b3IYBCABKAsyDS5zbXMudjEuQWN0b3JCGAoWX2xvd19iYWxhbmNlX3RocmVzaG9sZEIJCgdfZnJvemVuIlEKHVNldExvd0JhbGFuY2VUaHJlc2hvbGRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIdChVsb3dfYmFsYW5jZV90aHJlc2hvbGQYAiABKAMiiAEKEkxpc3RFbnRyaWVzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHZnJvbV9tcxgCIAEoAxINCgV0b19tcxgDIAEoAxIgCgVraW5kcxgEIAMoDjIRLnNtcy52MS5FbnRyeUtpbmQSDQoFbGltaXQYBSABKAUSDgoGY3Vyc29yGAYgASgJIkoKE0xpc3RFbnRyaWVzUmVzcG9uc2USHgoHZW50cmllcxgBIAMoCzINLnNtcy52MS5FbnRyeRITCgtuZXh0X2N1cnNvchgCIAEoCSKAAQoKQXVkaXRFbnRyeRIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDgoGYWN0aW9uGAMgASgJEhwKBWFjdG9yGAQgASgLMg0uc21zLnYxLkFjdG9yEg4KBmRldGFpbBgFIAEoCRIVCg1jcmVhdGVkX2F0X21zGAYgASgDIksKF0xpc3RBdWRpdEVudHJpZXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRINCgVsaW1pdBgCIAEoBRIOCgZjdXJzb3IYAyABKAkiVAoYTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEiMKB2VudHJpZXMYASADKAsyEi5zbXMudjEuQXVkaXRFbnRyeRITCgtuZXh0X2N1cnNvchgCIAEoCSIoChNDaGVja1dhbGxldHNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCSI2CgZCcmVhY2gSEQoJaW52YXJpYW50GAEgASgFEgwKBHdoYXQYAiABKAkSCwoDaWRzGAMgAygJIn4KFENoZWNrV2FsbGV0c1Jlc3BvbnNlEiAKCGJyZWFjaGVzGAEgAygLMg4uc21zLnYxLkJyZWFjaBIPCgd3YWxsZXRzGAIgASgDEg8KB2VudHJpZXMYAyABKAMSFAoMcmVzZXJ2YXRpb25zGAQgASgDEgwKBGRvbmUYBSABKAgiQgoYU3RyZWFtU2V0dGxlbWVudHNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRITCgttZXNzYWdlX2lkcxgCIAMoCSJEChlTdHJlYW1TZXR0bGVtZW50c1Jlc3BvbnNlEicKC3NldHRsZW1lbnRzGAEgAygLMhIuc21zLnYxLlNldHRsZW1lbnQiNgoZU3RyZWFtUmVzZXJ2YXRpb25zUmVxdWVzdBIZChFjcmVhdGVkX2JlZm9yZV9tcxgBIAEoAyJrChpTdHJlYW1SZXNlcnZhdGlvbnNSZXNwb25zZRIpCgxyZXNlcnZhdGlvbnMYASADKAsyEy5zbXMudjEuUmVzZXJ2YXRpb24SFQoIZ3JhY2VfbXMYAiABKANIAIgBAUILCglfZ3JhY2VfbXMqbwoQUmVzZXJ2YXRpb25TdGF0ZRIhCh1SRVNFUlZBVElPTl9TVEFURV9VTlNQRUNJRklFRBAAEhoKFlJFU0VSVkFUSU9OX1NUQVRFX09QRU4QARIcChhSRVNFUlZBVElPTl9TVEFURV9DTE9TRUQQAiqYAQoJRW50cnlLaW5kEhoKFkVOVFJZX0tJTkRfVU5TUEVDSUZJRUQQABITCg9FTlRSWV9LSU5EX0ZVTkQQARIVChFFTlRSWV9LSU5EX0FESlVTVBACEhMKD0VOVFJZX0tJTkRfSE9MRBADEhYKEkVOVFJZX0tJTkRfQ0FQVFVSRRAEEhYKEkVOVFJZX0tJTkRfUkVMRUFTRRAFKrMBCgxGdW5kaW5nU3RhdGUSHQoZRlVORElOR19TVEFURV9VTlNQRUNJRklFRBAAEhkKFUZVTkRJTkdfU1RBVEVfUEVORElORxABEhoKFkZVTkRJTkdfU1RBVEVfQVBQUk9WRUQQAhIYChRGVU5ESU5HX1NUQVRFX0ZVTkRFRBADEhkKFUZVTkRJTkdfU1RBVEVfUkVGVVNFRBAEEhgKFEZVTkRJTkdfU1RBVEVfRkFJTEVEEAUy0A0KDVdhbGxldFNlcnZpY2USQwoMQ3JlYXRlV2FsbGV0Ehsuc21zLnYxLkNyZWF0ZVdhbGxldFJlcXVlc3QaFi5zbXMudjEuV2FsbGV0UmVzcG9uc2USPQoJR2V0V2FsbGV0Ehguc21zLnYxLkdldFdhbGxldFJlcXVlc3QaFi5zbXMudjEuV2FsbGV0UmVzcG9uc2USQAoJUGxhY2VIb2xkEhguc21zLnYxLlBsYWNlSG9sZFJlcXVlc3QaGS5zbXMudjEuUGxhY2VIb2xkUmVzcG9uc2USQwoKUGxhY2VIb2xkcxIZLnNtcy52MS5QbGFjZUhvbGRzUmVxdWVzdBoaLnNtcy52MS5QbGFjZUhvbGRzUmVzcG9uc2USTwoOU2V0dGxlTWVzc2FnZXMSHS5zbXMudjEuU2V0dGxlTWVzc2FnZXNSZXF1ZXN0Gh4uc21zLnYxLlNldHRsZU1lc3NhZ2VzUmVzcG9uc2USWwoSUmVsZWFzZVJlc2VydmF0aW9uEiEuc21zLnYxLlJlbGVhc2VSZXNlcnZhdGlvblJlcXVlc3QaIi5zbXMudjEuUmVsZWFzZVJlc2VydmF0aW9uUmVzcG9uc2USTwoOR2V0UmVzZXJ2YXRpb24SHS5zbXMudjEuR2V0UmVzZXJ2YXRpb25SZXF1ZXN0Gh4uc21zLnYxLkdldFJlc2VydmF0aW9uUmVzcG9uc2USQwoKRnVuZFdhbGxldBIZLnNtcy52MS5GdW5kV2FsbGV0UmVxdWVzdBoaLnNtcy52MS5GdW5kV2FsbGV0UmVzcG9uc2USSAoOUmVxdWVzdEZ1bmRpbmcSHS5zbXMudjEuUmVxdWVzdEZ1bmRpbmdSZXF1ZXN0Ghcuc21zLnYxLkZ1bmRpbmdSZXNwb25zZRJGCg1EZWNpZGVGdW5kaW5nEhwuc21zLnYxLkRlY2lkZUZ1bmRpbmdSZXF1ZXN0Ghcuc21zLnYxLkZ1bmRpbmdSZXNwb25zZRJJCgxMaXN0RnVuZGluZ3MSGy5zbXMudjEuTGlzdEZ1bmRpbmdzUmVxdWVzdBocLnNtcy52MS5MaXN0RnVuZGluZ3NSZXNwb25zZRJJCgxBZGp1c3RXYWxsZXQSGy5zbXMudjEuQWRqdXN0V2FsbGV0UmVxdWVzdBocLnNtcy52MS5BZGp1c3RXYWxsZXRSZXNwb25zZRJDCgxVcGRhdGVXYWxsZXQSGy5zbXMudjEuVXBkYXRlV2FsbGV0UmVxdWVzdBoWLnNtcy52MS5XYWxsZXRSZXNwb25zZRJXChZTZXRMb3dCYWxhbmNlVGhyZXNob2xkEiUuc21zLnYxLlNldExvd0JhbGFuY2VUaHJlc2hvbGRSZXF1ZXN0GhYuc21zLnYxLldhbGxldFJlc3BvbnNlEkYKC0xpc3RFbnRyaWVzEhouc21zLnYxLkxpc3RFbnRyaWVzUmVxdWVzdBobLnNtcy52MS5MaXN0RW50cmllc1Jlc3BvbnNlElUKEExpc3RBdWRpdEVudHJpZXMSHy5zbXMudjEuTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QaIC5zbXMudjEuTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEksKDENoZWNrV2FsbGV0cxIbLnNtcy52MS5DaGVja1dhbGxldHNSZXF1ZXN0Ghwuc21zLnYxLkNoZWNrV2FsbGV0c1Jlc3BvbnNlMAESWgoRU3RyZWFtU2V0dGxlbWVudHMSIC5zbXMudjEuU3RyZWFtU2V0dGxlbWVudHNSZXF1ZXN0GiEuc21zLnYxLlN0cmVhbVNldHRsZW1lbnRzUmVzcG9uc2UwARJdChJTdHJlYW1SZXNlcnZhdGlvbnMSIS5zbXMudjEuU3RyZWFtUmVzZXJ2YXRpb25zUmVxdWVzdBoiLnNtcy52MS5TdHJlYW1SZXNlcnZhdGlvbnNSZXNwb25zZTABElIKD0xpc3REZWFkTGV0dGVycxIeLnNtcy52MS5MaXN0RGVhZExldHRlcnNSZXF1ZXN0Gh8uc21zLnYxLkxpc3REZWFkTGV0dGVyc1Jlc3BvbnNlElgKEVJlcGxheURlYWRMZXR0ZXJzEiAuc21zLnYxLlJlcGxheURlYWRMZXR0ZXJzUmVxdWVzdBohLnNtcy52MS5SZXBsYXlEZWFkTGV0dGVyc1Jlc3BvbnNlElUKEExpc3RBdWRpdFJlY29yZHMSHy5zbXMudjEuTGlzdEF1ZGl0UmVjb3Jkc1JlcXVlc3QaIC5zbXMudjEuTGlzdEF1ZGl0UmVjb3Jkc1Jlc3BvbnNlQjQKBnNtcy52MVABWihzbXMtbWVzc2FnaW5nLXNlcnZpY2UvcHJvdG8vc21zL3YxO3Ntc3YxYgZwcm90bzM", [file_sms_v1_audit, file_sms_v1_common, file_sms_v1_webhook]);
 
 /**
  * Describes the message sms.v1.Wallet.
@@ -30,249 +30,291 @@ export const ReservationSchema = /*@__PURE__*/
   messageDesc(file_sms_v1_wallet, 1);
 
 /**
+ * Describes the message sms.v1.Funding.
+ * Use `create(FundingSchema)` to create a new message.
+ */
+export const FundingSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_wallet, 2);
+
+/**
  * Describes the message sms.v1.Posting.
  * Use `create(PostingSchema)` to create a new message.
  */
 export const PostingSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 2);
+  messageDesc(file_sms_v1_wallet, 3);
 
 /**
  * Describes the message sms.v1.Entry.
  * Use `create(EntrySchema)` to create a new message.
  */
 export const EntrySchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 3);
+  messageDesc(file_sms_v1_wallet, 4);
 
 /**
  * Describes the message sms.v1.CreateWalletRequest.
  * Use `create(CreateWalletRequestSchema)` to create a new message.
  */
 export const CreateWalletRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 4);
+  messageDesc(file_sms_v1_wallet, 5);
 
 /**
  * Describes the message sms.v1.WalletResponse.
  * Use `create(WalletResponseSchema)` to create a new message.
  */
 export const WalletResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 5);
+  messageDesc(file_sms_v1_wallet, 6);
 
 /**
  * Describes the message sms.v1.GetWalletRequest.
  * Use `create(GetWalletRequestSchema)` to create a new message.
  */
 export const GetWalletRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 6);
+  messageDesc(file_sms_v1_wallet, 7);
 
 /**
  * Describes the message sms.v1.PlaceHoldRequest.
  * Use `create(PlaceHoldRequestSchema)` to create a new message.
  */
 export const PlaceHoldRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 7);
+  messageDesc(file_sms_v1_wallet, 8);
 
 /**
  * Describes the message sms.v1.PlaceHoldResponse.
  * Use `create(PlaceHoldResponseSchema)` to create a new message.
  */
 export const PlaceHoldResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 8);
+  messageDesc(file_sms_v1_wallet, 9);
 
 /**
  * Describes the message sms.v1.PlaceHoldsRequest.
  * Use `create(PlaceHoldsRequestSchema)` to create a new message.
  */
 export const PlaceHoldsRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 9);
+  messageDesc(file_sms_v1_wallet, 10);
 
 /**
  * Describes the message sms.v1.HoldOutcome.
  * Use `create(HoldOutcomeSchema)` to create a new message.
  */
 export const HoldOutcomeSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 10);
+  messageDesc(file_sms_v1_wallet, 11);
 
 /**
  * Describes the message sms.v1.PlaceHoldsResponse.
  * Use `create(PlaceHoldsResponseSchema)` to create a new message.
  */
 export const PlaceHoldsResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 11);
+  messageDesc(file_sms_v1_wallet, 12);
 
 /**
  * Describes the message sms.v1.Settlement.
  * Use `create(SettlementSchema)` to create a new message.
  */
 export const SettlementSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 12);
+  messageDesc(file_sms_v1_wallet, 13);
 
 /**
  * Describes the message sms.v1.SettleMessagesRequest.
  * Use `create(SettleMessagesRequestSchema)` to create a new message.
  */
 export const SettleMessagesRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 13);
+  messageDesc(file_sms_v1_wallet, 14);
 
 /**
  * Describes the message sms.v1.SettleMessagesResponse.
  * Use `create(SettleMessagesResponseSchema)` to create a new message.
  */
 export const SettleMessagesResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 14);
+  messageDesc(file_sms_v1_wallet, 15);
 
 /**
  * Describes the message sms.v1.ReleaseReservationRequest.
  * Use `create(ReleaseReservationRequestSchema)` to create a new message.
  */
 export const ReleaseReservationRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 15);
+  messageDesc(file_sms_v1_wallet, 16);
 
 /**
  * Describes the message sms.v1.ReleaseReservationResponse.
  * Use `create(ReleaseReservationResponseSchema)` to create a new message.
  */
 export const ReleaseReservationResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 16);
+  messageDesc(file_sms_v1_wallet, 17);
 
 /**
  * Describes the message sms.v1.GetReservationRequest.
  * Use `create(GetReservationRequestSchema)` to create a new message.
  */
 export const GetReservationRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 17);
+  messageDesc(file_sms_v1_wallet, 18);
 
 /**
  * Describes the message sms.v1.GetReservationResponse.
  * Use `create(GetReservationResponseSchema)` to create a new message.
  */
 export const GetReservationResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 18);
+  messageDesc(file_sms_v1_wallet, 19);
 
 /**
  * Describes the message sms.v1.FundWalletRequest.
  * Use `create(FundWalletRequestSchema)` to create a new message.
  */
 export const FundWalletRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 19);
+  messageDesc(file_sms_v1_wallet, 20);
 
 /**
  * Describes the message sms.v1.FundWalletResponse.
  * Use `create(FundWalletResponseSchema)` to create a new message.
  */
 export const FundWalletResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 20);
+  messageDesc(file_sms_v1_wallet, 21);
+
+/**
+ * Describes the message sms.v1.RequestFundingRequest.
+ * Use `create(RequestFundingRequestSchema)` to create a new message.
+ */
+export const RequestFundingRequestSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_wallet, 22);
+
+/**
+ * Describes the message sms.v1.DecideFundingRequest.
+ * Use `create(DecideFundingRequestSchema)` to create a new message.
+ */
+export const DecideFundingRequestSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_wallet, 23);
+
+/**
+ * Describes the message sms.v1.FundingResponse.
+ * Use `create(FundingResponseSchema)` to create a new message.
+ */
+export const FundingResponseSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_wallet, 24);
+
+/**
+ * Describes the message sms.v1.ListFundingsRequest.
+ * Use `create(ListFundingsRequestSchema)` to create a new message.
+ */
+export const ListFundingsRequestSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_wallet, 25);
+
+/**
+ * Describes the message sms.v1.ListFundingsResponse.
+ * Use `create(ListFundingsResponseSchema)` to create a new message.
+ */
+export const ListFundingsResponseSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_wallet, 26);
 
 /**
  * Describes the message sms.v1.AdjustWalletRequest.
  * Use `create(AdjustWalletRequestSchema)` to create a new message.
  */
 export const AdjustWalletRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 21);
+  messageDesc(file_sms_v1_wallet, 27);
 
 /**
  * Describes the message sms.v1.AdjustWalletResponse.
  * Use `create(AdjustWalletResponseSchema)` to create a new message.
  */
 export const AdjustWalletResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 22);
+  messageDesc(file_sms_v1_wallet, 28);
 
 /**
  * Describes the message sms.v1.UpdateWalletRequest.
  * Use `create(UpdateWalletRequestSchema)` to create a new message.
  */
 export const UpdateWalletRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 23);
+  messageDesc(file_sms_v1_wallet, 29);
 
 /**
  * Describes the message sms.v1.SetLowBalanceThresholdRequest.
  * Use `create(SetLowBalanceThresholdRequestSchema)` to create a new message.
  */
 export const SetLowBalanceThresholdRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 24);
+  messageDesc(file_sms_v1_wallet, 30);
 
 /**
  * Describes the message sms.v1.ListEntriesRequest.
  * Use `create(ListEntriesRequestSchema)` to create a new message.
  */
 export const ListEntriesRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 25);
+  messageDesc(file_sms_v1_wallet, 31);
 
 /**
  * Describes the message sms.v1.ListEntriesResponse.
  * Use `create(ListEntriesResponseSchema)` to create a new message.
  */
 export const ListEntriesResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 26);
+  messageDesc(file_sms_v1_wallet, 32);
 
 /**
  * Describes the message sms.v1.AuditEntry.
  * Use `create(AuditEntrySchema)` to create a new message.
  */
 export const AuditEntrySchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 27);
+  messageDesc(file_sms_v1_wallet, 33);
 
 /**
  * Describes the message sms.v1.ListAuditEntriesRequest.
  * Use `create(ListAuditEntriesRequestSchema)` to create a new message.
  */
 export const ListAuditEntriesRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 28);
+  messageDesc(file_sms_v1_wallet, 34);
 
 /**
  * Describes the message sms.v1.ListAuditEntriesResponse.
  * Use `create(ListAuditEntriesResponseSchema)` to create a new message.
  */
 export const ListAuditEntriesResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 29);
+  messageDesc(file_sms_v1_wallet, 35);
 
 /**
  * Describes the message sms.v1.CheckWalletsRequest.
  * Use `create(CheckWalletsRequestSchema)` to create a new message.
  */
 export const CheckWalletsRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 30);
+  messageDesc(file_sms_v1_wallet, 36);
 
 /**
  * Describes the message sms.v1.Breach.
  * Use `create(BreachSchema)` to create a new message.
  */
 export const BreachSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 31);
+  messageDesc(file_sms_v1_wallet, 37);
 
 /**
  * Describes the message sms.v1.CheckWalletsResponse.
  * Use `create(CheckWalletsResponseSchema)` to create a new message.
  */
 export const CheckWalletsResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 32);
+  messageDesc(file_sms_v1_wallet, 38);
 
 /**
  * Describes the message sms.v1.StreamSettlementsRequest.
  * Use `create(StreamSettlementsRequestSchema)` to create a new message.
  */
 export const StreamSettlementsRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 33);
+  messageDesc(file_sms_v1_wallet, 39);
 
 /**
  * Describes the message sms.v1.StreamSettlementsResponse.
  * Use `create(StreamSettlementsResponseSchema)` to create a new message.
  */
 export const StreamSettlementsResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 34);
+  messageDesc(file_sms_v1_wallet, 40);
 
 /**
  * Describes the message sms.v1.StreamReservationsRequest.
  * Use `create(StreamReservationsRequestSchema)` to create a new message.
  */
 export const StreamReservationsRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 35);
+  messageDesc(file_sms_v1_wallet, 41);
 
 /**
  * Describes the message sms.v1.StreamReservationsResponse.
  * Use `create(StreamReservationsResponseSchema)` to create a new message.
  */
 export const StreamReservationsResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_wallet, 36);
+  messageDesc(file_sms_v1_wallet, 42);
 
 /**
  * Describes the enum sms.v1.ReservationState.
@@ -297,6 +339,18 @@ export const EntryKindSchema = /*@__PURE__*/
  */
 export const EntryKind = /*@__PURE__*/
   tsEnum(EntryKindSchema);
+
+/**
+ * Describes the enum sms.v1.FundingState.
+ */
+export const FundingStateSchema = /*@__PURE__*/
+  enumDesc(file_sms_v1_wallet, 2);
+
+/**
+ * @generated from enum sms.v1.FundingState
+ */
+export const FundingState = /*@__PURE__*/
+  tsEnum(FundingStateSchema);
 
 /**
  * @generated from service sms.v1.WalletService

@@ -1,0 +1,115 @@
+import { type Db, Long, type MongoClient } from "mongodb";
+import { AppError } from "../../shared/core/errors.ts";
+import type { AuditLog } from "../../shared/io/audit-log.ts";
+import { runTransaction } from "../../shared/io/mongo.ts";
+import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
+import type { FundingStore } from "../app/fundings.ts";
+import type { Funding, FundingState } from "../domain/funding-request.ts";
+
+type FundingDocument = {
+  _id: string;
+  tenant_id: string;
+  amount: Long;
+  currency: string;
+  reason: string;
+  state: FundingState;
+  requested_by: string;
+  requested_at: Date;
+  key: string;
+  decided_by?: string;
+  decided_at?: Date;
+  failure?: string;
+};
+
+/** The MongoDB adapter of the storage of fundings. */
+export function createFundingStore(client: MongoClient, db: Db, audit: AuditLog): FundingStore {
+  const fundings = db.collection<FundingDocument>("fundings", { promoteLongs: false });
+
+  return {
+    async insert(funding, key) {
+      try {
+        await runTransaction(client, async (session) => {
+          await fundings.insertOne(toDocument(funding, key), { session });
+          const { tenantId, id: subject } = funding;
+          await audit.write({ tenantId, subject, before: undefined, after: funding }, session);
+        });
+        return funding;
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw wrapMongoError(error);
+        const own = { requested_by: funding.requestedBy, key };
+        const stored = await guardMongo(fundings.findOne(own));
+        if (stored === null) throw new AppError("conflict", "The funding is being stored; repeat.");
+        const earlier = toFunding(stored);
+        if (earlier.amount === funding.amount && earlier.tenantId === funding.tenantId) {
+          return earlier;
+        }
+        throw new AppError("idempotency_key_reused", "The key was used for another funding.");
+      }
+    },
+    saveDecision: (before, after) =>
+      runTransaction(client, async (session) => {
+        const { id, state, decidedBy, decidedAtMs, tenantId } = after;
+        const decision = { state, decided_by: decidedBy, decided_at: new Date(decidedAtMs) };
+        // Two decisions of one moment: the filter lets the first through, and the second finds it decided.
+        const saved = await fundings.updateOne(
+          { _id: id, state: "pending" },
+          { $set: decision },
+          { session },
+        );
+        if (saved.modifiedCount === 0) return false;
+        await audit.write({ tenantId, subject: id, before, after }, session);
+        return true;
+      }),
+    async find(id) {
+      const document = await guardMongo(fundings.findOne({ _id: id }));
+      return document === null ? undefined : toFunding(document);
+    },
+    async list({ tenantId, states, limit, beforeId }) {
+      const filter = {
+        ...(tenantId === "" ? {} : { tenant_id: tenantId }),
+        ...(states.length === 0 ? {} : { state: { $in: [...states] } }),
+        ...(beforeId === "" ? {} : { _id: { $lt: beforeId } }),
+      };
+      const found = fundings.find(filter).sort({ _id: -1 }).limit(limit);
+      return (await guardMongo(found.toArray())).map(toFunding);
+    },
+    async listApproved(limit) {
+      const found = fundings.find({ state: "approved" }).sort({ _id: 1 }).limit(limit);
+      return (await guardMongo(found.toArray())).map(toFunding);
+    },
+    async finish(id, state, failure) {
+      const end = { state, ...(failure === "" ? {} : { failure }) };
+      await guardMongo(fundings.updateOne({ _id: id, state: "approved" }, { $set: end }));
+    },
+  };
+}
+
+function toDocument(funding: Funding, key: string): FundingDocument {
+  return {
+    _id: funding.id,
+    tenant_id: funding.tenantId,
+    amount: Long.fromBigInt(funding.amount),
+    currency: funding.currency,
+    reason: funding.reason,
+    state: funding.state,
+    requested_by: funding.requestedBy,
+    requested_at: new Date(funding.requestedAtMs),
+    key,
+  };
+}
+
+function toFunding(document: FundingDocument): Funding {
+  return {
+    id: document._id,
+    tenantId: document.tenant_id,
+    amount: document.amount.toBigInt(),
+    currency: document.currency,
+    reason: document.reason,
+    state: document.state,
+    requestedBy: document.requested_by,
+    requestedAtMs: document.requested_at.getTime(),
+    decidedBy: document.decided_by ?? "",
+    decidedAtMs: document.decided_at?.getTime() ?? 0,
+    failure: document.failure ?? "",
+  };
+}
