@@ -7,6 +7,7 @@ import { SessionsPage } from "../parts/sessions.tsx";
 import { session } from "./api/session.ts";
 import { SessionContext } from "./core/session-context.ts";
 import { AuditPage } from "./pages/audit.tsx";
+import { ChecksPage } from "./pages/checks.tsx";
 import { ConnectorsPage } from "./pages/connectors.tsx";
 import { ExplainPage } from "./pages/explain.tsx";
 import { FundingsPage } from "./pages/fundings.tsx";
@@ -62,6 +63,7 @@ function SignedIn() {
           <Route path="/operators/connectors" component={ConnectorsPage} />
           <Route path="/operators/routes" component={RoutesPage} />
           <Route path="/operators/put-aside" component={PutAsidePage} />
+          <Route path="/operators/checks" component={ChecksPage} />
           <Route path="/operators/audit" component={AuditPage} />
           <Route path="/operators/people" component={PeoplePage} />
           <Route path="/operators/sessions" component={OwnSessions} />

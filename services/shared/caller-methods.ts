@@ -73,7 +73,7 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
       ...["OpenOperatorSession", "AuthenticateOperator", "ListOperatorSessions"],
       ...["EndOperatorSession", "GetTenant", "GetTenants", "ListTenants", "UpdateTenant"],
       ...["ListApiKeys", "RevokeApiKey", "ListPeople", "RemovePerson", "ListOperators"],
-      "ListAuditRecords",
+      ...["ListChecks", "ListAuditRecords"],
     ],
     "sms.v1.SenderIdService": [
       ...["ListSenderIds", "ListAllSenderIds", "ReviewSenderId", "ListAuditRecords"],
@@ -99,7 +99,7 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
       ...["CreateTenant", "GetTenant", "ListTenants", "UpdateTenant"],
       ...["CreateApiKey", "ListApiKeys", "RevokeApiKey", "ListAuditRecords"],
       ...["CreatePortalLink", "ListPeople", "InvitePerson", "RemovePerson", "ResetSecondFactor"],
-      ...["CreateOperatorLink", "ListOperators", "RemoveOperator"],
+      ...["CreateOperatorLink", "ListOperators", "RemoveOperator", "RecordCheck"],
     ],
     "sms.v1.SenderIdService": [
       ...["CreateSenderId", "ListSenderIds", "ReviewSenderId", "ListAuditRecords"],

@@ -172,12 +172,24 @@ const OPERATOR_SHAPES: readonly CollectionShape[] = [
   },
 ];
 
+/** Results of `smsctl check`. */
+const CHECKS: CollectionShape = {
+  name: "checks",
+  indexes: [{ key: { expires_at: 1 }, name: "kept", expireAfterSeconds: 0 }],
+  validator: {
+    bsonType: "object",
+    required: ["_id", "started_at", "finished_at", "expires_at", "ok"],
+    properties: { _id: { bsonType: "string", pattern: "^chk_" }, expires_at: DATE },
+  },
+};
+
 /** Creates or updates collections, indexes and validators. Idempotent. */
 export function migrate(db: Db): Promise<void> {
   return shapeCollections(db, [
     ...SHAPES,
     ...IDENTITY_SHAPES,
     ...OPERATOR_SHAPES,
+    CHECKS,
     ...KEYED_ANSWER_SHAPES,
     AUDIT,
   ]);

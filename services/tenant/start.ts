@@ -5,6 +5,7 @@ import { createKeyedAnswers } from "../shared/io/keyed-answers.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import type { ServiceContext } from "../shared/io/service-context.ts";
+import { checkHandlers } from "./adapters/check-rpc.ts";
 import { createTenantInvalidation } from "./adapters/events.ts";
 import { identityHandlers } from "./adapters/identity-rpc.ts";
 import { createMailer } from "./adapters/mailer.ts";
@@ -13,6 +14,7 @@ import { operatorHandlers } from "./adapters/operator-rpc.ts";
 import { tenantRoutes } from "./adapters/rpc.ts";
 import { createSealedAnswers } from "./adapters/sealed-answers.ts";
 import { signInHandlers } from "./adapters/sign-in-rpc.ts";
+import { createCheckService } from "./app/checks.ts";
 import type { OidcProvider, SessionInvalidation } from "./app/identity-ports.ts";
 import { createOidcSignInService } from "./app/oidc-sign-in.ts";
 import { createOperatorService } from "./app/operators.ts";
@@ -21,6 +23,7 @@ import { createSecondFactorService } from "./app/second-factors.ts";
 import { createSessionService } from "./app/sessions.ts";
 import { createTenantService, type TenantService } from "./app/tenants.ts";
 import { oidcFaults, TENANT_SETTINGS } from "./config.ts";
+import { createCheckStore } from "./store/check-store.ts";
 import { createOidcSignInStore } from "./store/oidc-sign-in-store.ts";
 import { createOperatorStore } from "./store/operator-store.ts";
 import { createPeopleStore } from "./store/people-store.ts";
@@ -75,7 +78,8 @@ export async function start(context: ServiceContext): Promise<void> {
     linkUrl: linkTo(config.OPERATOR_CONSOLE_URL, "/operators"),
     clock,
   });
-  const identities = { ...handlers, ...operatorHandlers(operators) };
+  const checks = checkHandlers(createCheckService(createCheckStore(mongo.db), clock));
+  const identities = { ...handlers, ...operatorHandlers(operators), ...checks };
   context.serve(tenantRoutes(tenants, identities, audit, answers));
 }
 

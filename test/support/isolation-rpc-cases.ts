@@ -219,6 +219,8 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "TenantService/ListOperatorSessions": internal(OPERATORS),
   "TenantService/EndOperatorSession": internal(OPERATORS),
   "TenantService/ListOperators": internal(OPERATORS),
+  "TenantService/RecordCheck": internal(OPERATORS),
+  "TenantService/ListChecks": internal(OPERATORS),
   "TenantService/RemoveOperator": internal(OPERATORS),
   "TenantService/AuthenticateSessions": internal("the session names the tenant"),
   "TenantService/SwitchTenant": internal(OWN_SESSION),

@@ -1,6 +1,14 @@
 import { word } from "../core/values.ts";
 import { rpc } from "./rpc.ts";
-import type { BindHealth, Connector, DeadLetter, Funding, QueueStats, SenderId } from "./types.ts";
+import type {
+  BindHealth,
+  CheckResult,
+  Connector,
+  DeadLetter,
+  Funding,
+  QueueStats,
+  SenderId,
+} from "./types.ts";
 
 /** Something that needs an operator, and the page for it. */
 export type Item = { readonly text: string; readonly path: string };
@@ -9,7 +17,7 @@ const LETTERS_MAX = 1000;
 
 /** Asks each service for the things that need an operator now. */
 export async function attention(signal: AbortSignal) {
-  const [{ connectors, health }, { queues }, letters, { senderIds }, { fundings }] =
+  const [{ connectors, health }, { queues }, letters, { senderIds }, { fundings }, { results }] =
     await Promise.all([
       rpc<{ connectors: Connector[]; health: BindHealth[] }>(
         "RoutingService/ListConnectors",
@@ -28,6 +36,7 @@ export async function attention(signal: AbortSignal) {
         { states: ["FUNDING_STATE_PENDING"], limit: 1000 },
         signal,
       ),
+      rpc<{ results: CheckResult[] }>("TenantService/ListChecks", { limit: 1 }, signal),
     ]);
   return {
     items: [
@@ -36,6 +45,7 @@ export async function attention(signal: AbortSignal) {
       ...ofLetters(letters),
       ...ofSenderIds(senderIds.length),
       ...ofFundings(fundings.length),
+      ...ofChecks(results),
     ],
     waiting: sum(queues.map(({ waiting }) => Number(waiting))),
     sending: sum(queues.map(({ sending }) => Number(sending))),
@@ -98,6 +108,11 @@ function ofFundings(count: number): readonly Item[] {
   if (count === 0) return [];
   const text = count === 1 ? "A funding waits" : `${count} fundings wait`;
   return [{ text: `${text} for a second person.`, path: "/operators/fundings" }];
+}
+
+function ofChecks([last]: readonly CheckResult[]): readonly Item[] {
+  if (last === undefined || last.ok) return [];
+  return [{ text: "The last check found something, or did not end.", path: "/operators/checks" }];
 }
 
 function sum(numbers: readonly number[]): number {

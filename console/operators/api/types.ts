@@ -33,6 +33,23 @@ export type Person = {
   readonly joinedAtMs: string;
 };
 
+export type CheckResult = {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly person: string;
+  readonly startedAtMs: string;
+  readonly finishedAtMs: string;
+  readonly ok: boolean;
+  readonly breaches: readonly {
+    readonly invariant: number;
+    readonly what: string;
+    readonly ids: readonly string[];
+  }[];
+  readonly unlisted: string;
+  readonly unfinished: readonly string[];
+  readonly compared: Readonly<Record<string, string>>;
+};
+
 export type Operator = {
   readonly person: string;
   readonly role: string;

@@ -26,6 +26,7 @@ const MENU: readonly (readonly [group: string, entries: readonly MenuEntry[]])[]
     "Operation",
     [
       { path: "/operators/put-aside", text: "Put aside" },
+      { path: "/operators/checks", text: "Checks" },
       { path: "/operators/audit", text: "Audit" },
       { path: "/operators/people", text: "Operators" },
       { path: "/operators/sessions", text: "Your sessions" },

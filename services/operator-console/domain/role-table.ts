@@ -64,6 +64,8 @@ export const ROLE_TABLE: Readonly<Record<string, Readonly<Record<string, Rule>>>
     ListOperatorSessions: SIGN_IN,
     EndOperatorSession: SIGN_IN,
     ListOperators: READ,
+    RecordCheck: COMMAND_LINE,
+    ListChecks: READ,
     RemoveOperator: COMMAND_LINE,
     ListAuditRecords: READ,
   },

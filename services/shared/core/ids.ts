@@ -22,6 +22,7 @@ export const ID_PREFIXES = {
   route: "rte_",
   request: "req_",
   audit: "aud_",
+  check: "chk_",
 } as const;
 
 /** A kind of resource with identifiers. */

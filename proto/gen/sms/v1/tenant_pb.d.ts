@@ -8,7 +8,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { Message } from "@bufbuild/protobuf";
 import type { Mode } from "./common_pb.js";
 import type { AuthenticateSessionsRequestSchema, BeginOidcSignInRequestSchema, BeginOidcSignInResponseSchema, BeginSecondFactorRequestSchema, BeginSecondFactorResponseSchema, ChangeRoleRequestSchema, ChangeRoleResponseSchema, CompleteOidcSignInRequestSchema, CompleteOidcSignInResponseSchema, CreatePortalLinkRequestSchema, CreatePortalLinkResponseSchema, DisableSecondFactorRequestSchema, DisableSecondFactorResponseSchema, EnableSecondFactorRequestSchema, EnableSecondFactorResponseSchema, EndSessionRequestSchema, EndSessionResponseSchema, GetSecondFactorRequestSchema, GetSecondFactorResponseSchema, GetSignInMethodsRequestSchema, GetSignInMethodsResponseSchema, InvitePersonRequestSchema, InvitePersonResponseSchema, ListMembershipsRequestSchema, ListMembershipsResponseSchema, ListPeopleRequestSchema, ListPeopleResponseSchema, ListSessionsRequestSchema, ListSessionsResponseSchema, OpenSessionRequestSchema, OpenSessionResponseSchema, RemovePersonRequestSchema, RemovePersonResponseSchema, RequestSignInRequestSchema, RequestSignInResponseSchema, ResetSecondFactorRequestSchema, ResetSecondFactorResponseSchema, Session, SwitchTenantRequestSchema } from "./identity_pb.js";
-import type { AuthenticateOperatorRequestSchema, AuthenticateOperatorResponseSchema, CreateOperatorLinkRequestSchema, CreateOperatorLinkResponseSchema, EndOperatorSessionRequestSchema, EndOperatorSessionResponseSchema, ListOperatorSessionsRequestSchema, ListOperatorSessionsResponseSchema, ListOperatorsRequestSchema, ListOperatorsResponseSchema, OpenOperatorSessionRequestSchema, OpenOperatorSessionResponseSchema, RemoveOperatorRequestSchema, RemoveOperatorResponseSchema } from "./operator_pb.js";
+import type { AuthenticateOperatorRequestSchema, AuthenticateOperatorResponseSchema, CreateOperatorLinkRequestSchema, CreateOperatorLinkResponseSchema, EndOperatorSessionRequestSchema, EndOperatorSessionResponseSchema, ListChecksRequestSchema, ListChecksResponseSchema, ListOperatorSessionsRequestSchema, ListOperatorSessionsResponseSchema, ListOperatorsRequestSchema, ListOperatorsResponseSchema, OpenOperatorSessionRequestSchema, OpenOperatorSessionResponseSchema, RecordCheckRequestSchema, RecordCheckResponseSchema, RemoveOperatorRequestSchema, RemoveOperatorResponseSchema } from "./operator_pb.js";
 import type { ListAuditRecordsRequestSchema, ListAuditRecordsResponseSchema } from "./audit_pb.js";
 
 /**
@@ -1381,6 +1381,24 @@ export declare const TenantService: GenService<{
     methodKind: "unary";
     input: typeof ListOperatorsRequestSchema;
     output: typeof ListOperatorsResponseSchema;
+  },
+  /**
+   * Stores the result of a check that has ended now. It does not compare anything itself.
+   *
+   * @generated from rpc sms.v1.TenantService.RecordCheck
+   */
+  recordCheck: {
+    methodKind: "unary";
+    input: typeof RecordCheckRequestSchema;
+    output: typeof RecordCheckResponseSchema;
+  },
+  /**
+   * @generated from rpc sms.v1.TenantService.ListChecks
+   */
+  listChecks: {
+    methodKind: "unary";
+    input: typeof ListChecksRequestSchema;
+    output: typeof ListChecksResponseSchema;
   },
   /**
    * Removes an operator, whose sessions and links end at once.
