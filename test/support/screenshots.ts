@@ -2,10 +2,11 @@
  * `make screenshots`: pictures of the console's pages on the running development stack, for docs/screenshots. It sends
  * a few messages and runs a small campaign first, so that the pages have something to show.
  */
+import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
-import { consoleLink } from "../../deploy/dev/console-link.ts";
+import { chromium, type Page } from "playwright-core";
+import { consoleLink, operatorLink } from "../../deploy/dev/console-link.ts";
 import { layoutOf, ROOT } from "../../deploy/dev/paths.ts";
 import { requireRunningStack } from "../../deploy/dev/running-stack.ts";
 import { runCommand } from "../../deploy/dev/stack-error.ts";
@@ -24,12 +25,20 @@ const DETAILS = [
   ["campaign", "campaigns", "main td a"],
   ["webhook", "webhooks", 'main td a[href*="whe_"]:has-text(":8443")'],
 ] as const;
+/** Pages of the operators' console, with what follows the path where it needs some. */
+const OPERATOR_PAGES = [
+  ...["", "tenants", "sender-ids", "fundings", "messages", "explain", "connectors", "routes"],
+  ...["put-aside", "checks", "audit", "people"],
+];
 
 await runCommand(async () => {
   if (CHROMIUM === undefined) throw new Error(NO_CHROMIUM);
   const stack = requireRunningStack(layoutOf());
   mkdirSync(FOLDER, { recursive: true });
   await sendSome(stack);
+  await askForSenderId(stack);
+  // Its result is on a page; it exits with 1 where the stack's data are not as they should be.
+  spawnSync(process.execPath, ["services/smsctl/main.ts", "check"], { cwd: ROOT });
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
   try {
     for (const theme of ["light", "dark"] as const) {
@@ -61,12 +70,71 @@ await runCommand(async () => {
         await page.screenshot({ path: join(FOLDER, `${name}-${theme}.png`) });
         process.stdout.write(`docs/screenshots/${name}-${theme}.png\n`);
       }
+      await takeOperators(page, stack, theme);
       await context.close();
     }
   } finally {
     await browser.close();
   }
 });
+
+/** The pages of the operators' console; a tenant and a message by the links to them. */
+async function takeOperators(page: Page, stack: StackFile, theme: string): Promise<void> {
+  const take = async (name: string) => {
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.waitForLoadState("networkidle");
+    const file = `operators-${name}-${theme}.png`;
+    await page.screenshot({ path: join(FOLDER, file) });
+    process.stdout.write(`docs/screenshots/${file}\n`);
+  };
+  await page.goto(await operatorLink(stack));
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  const { origin } = new URL(page.url());
+  const root = `${origin}/operators`;
+  // Waits for a second person; the same key asks for it once.
+  await page.request.post(`${root}/api/rpc/sms.v1.WalletService/RequestFunding`, {
+    data: {
+      tenantId: stack.tenant_id,
+      amount: "25000000000",
+      reason: "Invoice 1042",
+      key: "shots",
+    },
+    headers: { origin, "sms-console": "1" },
+  });
+  const asked = { tenant: "Demo", from: stack.sender_id, to: "+2348031230001" };
+  const queries: Readonly<Record<string, string>> = {
+    "sender-ids": "?status=",
+    fundings: "?state=",
+    messages: "?q=%2B2348031239901",
+    explain: `?${new URLSearchParams(asked)}`,
+  };
+  for (const name of OPERATOR_PAGES) {
+    await page.goto(`${root}/${name}${queries[name] ?? ""}`.replace(/\/$/, ""));
+    await take(name === "" ? "overview" : name);
+  }
+  await page.goto(`${root}/tenants/${stack.tenant_id}`);
+  await take("tenant");
+  await page.goto(`${root}/messages${queries.messages}`);
+  await page.getByRole("link", { name: "+2348031239901" }).first().click();
+  await take("message");
+}
+
+/** A name that waits for a review, unless an earlier run has asked for it. */
+async function askForSenderId({ gateway, api_key }: StackFile): Promise<void> {
+  const asked = {
+    name: "Bakery",
+    use_case: "Orders that are ready",
+    sample: "Your bread is ready.",
+  };
+  const response = await fetch(`${gateway}/v1/sender-ids`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${api_key}`, "content-type": "application/json" },
+    body: JSON.stringify(asked),
+  });
+  if (!response.ok && response.status !== 409) {
+    throw new Error(`the name was refused: ${await response.text()}`);
+  }
+}
 
 /** Messages with several fates: the last four digits of a number decide. A campaign, and a webhook that fails. */
 async function sendSome({ gateway, api_key, sender_id }: StackFile): Promise<void> {
