@@ -69,4 +69,5 @@ export const ROLES_OF_OPERATION: Readonly<Record<string, readonly Role[]>> = {
   getWebhookDelivery: DEVELOPERS,
   resendWebhookDelivery: DEVELOPERS,
   recoverWebhookDeliveries: DEVELOPERS,
+  listEvents: DEVELOPERS,
 };
