@@ -1,5 +1,5 @@
 /** Pages of the console in Chromium: their faults, and a person's hands on mouse or keyboard. */
-import type { BrowserContext, Locator, Page } from "playwright-core";
+import type { BrowserContext, FileChooser, Locator, Page } from "playwright-core";
 
 /** A page, with each request to elsewhere, breach of the policy and error that it had. */
 export type WatchedPage = { readonly page: Page; readonly faults: readonly string[] };
@@ -73,8 +73,12 @@ export function keyboard(page: Page): Hands {
       await keys.press("Tab");
     },
     async attach(field, name, content) {
-      await reach(field);
-      await attachBy(page, () => keys.press("Enter"), name, content);
+      // A page that has just opened may move the focus to its heading between the two steps.
+      const open = async () => {
+        await reach(field);
+        await keys.press("Enter");
+      };
+      await attachBy(page, open, name, content);
     },
   };
 }
@@ -88,6 +92,17 @@ async function attachBy(
   name: string,
   content: string,
 ): Promise<void> {
-  const [chooser] = await Promise.all([page.waitForEvent("filechooser"), open()]);
+  const chooser = await openDialog(page, open);
   await chooser.setFiles({ name, mimeType: "text/csv", buffer: Buffer.from(content) });
+}
+
+/** Opens the dialog, and again when no dialog comes: at most five times. */
+async function openDialog(page: Page, open: () => Promise<void>): Promise<FileChooser> {
+  for (let attempt = 1; ; attempt += 1) {
+    const isLast = attempt === 5;
+    const dialog = page.waitForEvent("filechooser", isLast ? {} : { timeout: 5000 });
+    const [opened] = await Promise.allSettled([dialog, open()]);
+    if (opened.status === "fulfilled") return opened.value;
+    if (isLast) throw opened.reason;
+  }
 }

@@ -166,7 +166,6 @@ export const ROLE_TABLE: Readonly<Record<string, Readonly<Record<string, Rule>>>
     GetDelivery: CUSTOMERS,
     ListMessageDeliveries: READ,
     ReadEvents: CUSTOMERS,
-    ReadEvents: CUSTOMERS,
     ResendDelivery: CUSTOMERS,
     RecoverDeliveries: CUSTOMERS,
     SendTestEvent: CUSTOMERS,
