@@ -35,6 +35,9 @@ describe("smsctl's screens", function () {
       expect(status, text).to.equal(202);
     }
     await insertDeadLetter(rest.stack.mongodb_uri, "sms_wallet", owner.tenantId);
+    const link = ["console", "link", "--operator", "--person", "ada@example.org"];
+    const { code, out } = await run(80, ...link, "--role", "support");
+    expect(code, out).to.equal(0);
   });
   after(async function () {
     this.timeout(60_000);

@@ -34,6 +34,7 @@ describe("identifiers", () => {
       ...{ inboundMessage: "inb", inboundNumber: "inn", person: "usr", session: "ses" },
       ...{ senderId: "sid", campaign: "cmp", event: "evt", webhookEndpoint: "whe" },
       ...{ webhookDelivery: "whd", entry: "led", route: "rte", request: "req", audit: "aud" },
+      ...{ funding: "fnd", check: "chk" },
     };
     expect(Object.keys(ID_PREFIXES).sort()).to.deep.equal(Object.keys(PREFIXES).sort());
     for (const [kind, prefix] of Object.entries(PREFIXES)) {
