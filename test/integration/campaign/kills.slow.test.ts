@@ -91,6 +91,10 @@ describe("a campaign whose processes are killed and whose servers restart", func
       everyMs: 100,
       what: "the end of all holds",
     });
+    await world.settles(id, 300_000);
+    // Rows that waited, or wait again after their message was cancelled, end page by page.
+    const hasEnded = async () => (await world.get(id)).progress?.waiting === 0n;
+    await eventually(hasEnded, { timeoutMs: 60_000, everyMs: 200, what: "the end of all rows" });
     const { status, progress } = await world.settles(id, 300_000);
     expect(status).to.equal(CampaignStatus.CANCELLED);
     expect(Number(progress?.cancelled), "cancelled").to.be.greaterThan(0);
