@@ -20,7 +20,7 @@ describe("messages over a carrier", () => {
   before(async function () {
     this.timeout(120_000);
     carrier = await startCarrierStack({
-      SUBMISSION_UNKNOWN_WAIT_MS: "6000",
+      SUBMISSION_UNKNOWN_WAIT_MS: "9000",
       SCHEDULER_INTERVAL_MS: "200",
     });
     await carrier.routing.updateConnector({
