@@ -21,6 +21,7 @@ export type Attack = {
 /** What others had to bear. */
 export type AttackResult = {
   readonly statuses: Readonly<Record<string, number>>;
+  readonly balanceP90Ms: number;
   readonly balanceP99Ms: number;
   readonly balanceMaxMs: number;
   /** The other tenant's requests that were refused because the gateway was busy. */

@@ -42,6 +42,7 @@ await Promise.all([
 ]);
 balance.sort((a, b) => a - b);
 parentPort?.postMessage({
+  balanceP90Ms: balance[Math.floor(balance.length * 0.9)],
   balanceP99Ms: balance[Math.floor(balance.length * 0.99)],
   balanceRefusedShare: refused / balance.length,
   balanceMaxMs: Math.max(...balance),
