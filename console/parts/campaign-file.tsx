@@ -6,6 +6,7 @@ import { useAction } from "../core/use-action.ts";
 import { ProblemBox } from "./basics.tsx";
 import { Field, SelectField } from "./form.tsx";
 import { ImportResult } from "./import-result.tsx";
+import { scrolling } from "./table.tsx";
 
 /** Bytes that are read to show the columns. */
 const HEAD_BYTES = 65_536;
@@ -91,7 +92,7 @@ export function CampaignFile({
               />
             ))}
           </div>
-          <div class="table">
+          <div class="table" {...scrolling("The first rows of the file")}>
             <table>
               <caption class="hidden">The first rows of the file</caption>
               <thead>

@@ -13,6 +13,11 @@ export type Column<T> = {
   readonly isMinor?: boolean;
 };
 
+/** A table wider than its place scrolls by the arrow keys when it has the focus (WCAG 2.1.1). */
+export function scrolling(label: string) {
+  return { role: "group", tabIndex: 0, "aria-label": label } as const;
+}
+
 /**
  * A table of one list. On a narrow screen each row becomes a card. Rows are laid out in chunks: one that is far from
  * the screen is an empty space of its height, so a list of many thousand rows scrolls smoothly. The next page is
@@ -42,7 +47,7 @@ export function Table<T>({
   const isLong = chunks.length > 1;
   const table = useFixedWidths(isLong);
   return (
-    <div class="table">
+    <div class="table" {...scrolling(caption)}>
       {onNewest !== undefined && (
         <p class="banner">
           There is more that is new.{" "}
