@@ -93,6 +93,8 @@ describe("attacks on the console", function () {
     await page.goto(evilOrigin);
     await page.evaluate("document.forms[0].submit()");
     await eventually(() => statuses.length > 0);
+    // The answer has come, and its page is still loading: a step back before that would be interrupted.
+    await page.waitForURL(`${origin}/**`);
     await page.goto(evilOrigin);
     // Requests that need no permission, with what a page may set, and ones that ask for it.
     const answers = await page.evaluate(
