@@ -41,7 +41,8 @@ export function createBindStats(): BindStats {
 
   function secondAt(nowMs: number): Second {
     const at = Math.floor(nowMs / 1000);
-    const index = at % WINDOW_S;
+    // A process's own clock begins at zero, so the second before its first one is negative.
+    const index = ((at % WINDOW_S) + WINDOW_S) % WINDOW_S;
     let second = seconds[index] as Second;
     if (second.at !== at) {
       second = emptySecond(at);
