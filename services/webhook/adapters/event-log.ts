@@ -5,7 +5,7 @@
  */
 import { type JetStreamManager, type MsgRequest, NatsError } from "nats";
 import { isId } from "../../shared/core/ids.ts";
-import { startDeadlineTimer } from "../../shared/flow/deadline-timer.ts";
+import { pause } from "../../shared/flow/backoff.ts";
 import { subscribe } from "../../shared/io/best-effort-pubsub.ts";
 import { EVENT_STREAM, type Nats } from "../../shared/io/nats.ts";
 import type { EventLog, EventWatch } from "../app/read-events.ts";
@@ -53,38 +53,15 @@ function subjectOf(tenantId: string): string {
   return `events.*.${tenantId}.>`;
 }
 
-/** The stream's subjects are also subjects of NATS core: a subscriber hears of each entry as it is published. */
+/** The stream's subjects are also subjects of NATS core: a subscriber receives each entry as it is published. */
 function watchSubject({ connection }: Nats, subject: string): EventWatch {
-  let isNoticed = false;
-  let wake = () => {};
-  const subscription = subscribe(connection, subject, () => {
-    isNoticed = true;
-    wake();
-  });
+  let noticed = new AbortController();
+  const subscription = subscribe(connection, subject, () => noticed.abort());
   return {
     async next(ms, signal) {
-      if (!isNoticed && !signal.aborted) await until(ms, signal, (done) => (wake = done));
-      isNoticed = false;
+      await pause(ms, AbortSignal.any([signal, noticed.signal]));
+      noticed = new AbortController();
     },
     close: () => subscription.unsubscribe(),
   };
-}
-
-/** Waits for a call of the function that `hand` gets, for the time, or for the signal. */
-async function until(
-  ms: number,
-  signal: AbortSignal,
-  hand: (done: () => void) => void,
-): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = startDeadlineTimer(ms, resolve);
-  const onAbort = () => resolve();
-  signal.addEventListener("abort", onAbort, { once: true });
-  hand(resolve);
-  try {
-    await promise;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
-  }
 }
