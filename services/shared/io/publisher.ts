@@ -16,7 +16,8 @@ export type StreamItem = {
 /** The longest wait for the next acknowledgement. */
 const ACK_MS = 5000;
 
-type OnAnswer = (error: NatsError | null, answer: Msg) => void;
+/** Called once for an item, with the failure if the stream did not store it. */
+type OnAnswer = (failure: Error | undefined) => void;
 
 /** The answers that a connection awaits, all at one inbox, by the last token of their subjects. */
 type Inbox = { readonly name: string; readonly awaited: Map<string, OnAnswer>; last: number };
@@ -56,10 +57,9 @@ export function publishAll(
       inbox.last += 1;
       const token = String(inbox.last);
       own.add(token);
-      inbox.awaited.set(token, (error, answer) => {
+      inbox.awaited.set(token, (failure) => {
         own.delete(token);
         inbox.awaited.delete(token);
-        const failure = error ?? refusalIn(answer);
         if (failure !== undefined) return end(failure);
         timer.refresh();
         attempt(publishNext);
@@ -92,12 +92,12 @@ function inboxOf(connection: NatsConnection): Inbox {
   connection.subscribe(`${inbox.name}.*`, {
     callback(error: NatsError | null, answer) {
       if (error === null) {
-        inbox.awaited.get(answer.subject.slice(inbox.name.length + 1))?.(error, answer);
+        inbox.awaited.get(answer.subject.slice(inbox.name.length + 1))?.(refusalIn(answer));
         return;
       }
       // Without a message: the server refuses the subscription, so no answer would arrive. The next call tries again.
       inboxes.delete(connection);
-      for (const one of [...inbox.awaited.values()]) one(error, answer);
+      for (const one of [...inbox.awaited.values()]) one(error);
     },
   });
   inboxes.set(connection, inbox);
