@@ -111,11 +111,9 @@ export function createCampaignStore(options: {
       );
       return documents.map(toCampaign);
     },
-    rows: ({ rowSet, ...filter }) => guardMongo(createRowStore(db, rowSet, undefined).page(filter)),
-    rowsByNumber: (rowSet, numbers) =>
-      guardMongo(createRowStore(db, rowSet, undefined).byNumber(numbers)),
-    rowsByIndex: (rowSet, indexes) =>
-      guardMongo(createRowStore(db, rowSet, undefined).byIndex(indexes)),
+    rows: ({ rowSet, ...filter }) => guardMongo(createRowStore(db, rowSet).page(filter)),
+    rowsByNumber: (rowSet, numbers) => guardMongo(createRowStore(db, rowSet).byNumber(numbers)),
+    rowsByIndex: (rowSet, indexes) => guardMongo(createRowStore(db, rowSet).byIndex(indexes)),
     async chunk(campaignId, number) {
       const found = await guardMongo(chunks.findOne({ _id: chunkId(campaignId, number) }));
       return found === null ? undefined : toChunk(found);

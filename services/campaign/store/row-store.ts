@@ -37,16 +37,12 @@ export type RowStore = {
 };
 
 /** The rows of a set, as the session's transaction sees them; without a session as they are. */
-export function createRowStore(
-  db: Db,
-  rowSet: string,
-  session: ClientSession | undefined,
-): RowStore {
+export function createRowStore(db: Db, rowSet: string, session?: ClientSession): RowStore {
   const rows: Collection<RowDocument> = db.collection("rows", EXACT);
   const states: Collection<RowStatesDocument> = db.collection("row_states", EXACT);
   const inTransaction = session === undefined ? {} : { session };
   const options = { ...(session === undefined ? SNAPSHOT : inTransaction), batchSize: BATCH_MAX };
-  /** What this transaction has read and written. */
+  /** Documents of states that were read or written, by group. */
   const known = new Map<number, RowStatesDocument>();
 
   /** Adds the states of these rows to the known ones. */
@@ -90,9 +86,11 @@ export function createRowStore(
     return places.slice(0, limit);
   }
 
-  /** Writes the documents of changed or new rows, whose present states are known. */
-  async function write(changed: Map<number, Row[]>): Promise<void> {
-    const documents = [...changed].map(([group, some]) =>
+  /** Writes the states of changed or new rows. */
+  async function writeStates(changed: readonly Row[]): Promise<void> {
+    await readStates(changed.map(({ index }) => index));
+    const byGroup = Map.groupBy(changed, ({ index }) => groupOf(index));
+    const documents = [...byGroup].map(([group, some]) =>
       withRows(known.get(group) ?? emptyStates(rowSet, group), some),
     );
     const stored = documents.filter(({ group }) => known.has(group)).map(({ _id }) => _id);
@@ -115,14 +113,10 @@ export function createRowStore(
     async insert(added) {
       if (added.length === 0) return;
       await rows.insertMany(added.map(fromRow), inTransaction);
-      await readStates(added.map(({ index }) => index));
-      await write(Map.groupBy(added, ({ index }) => groupOf(index)));
+      await writeStates(added);
     },
     async save(changes) {
-      if (changes.length === 0) return;
-      const after = changes.map((change) => change.after);
-      await readStates(after.map(({ index }) => index));
-      await write(Map.groupBy(after, ({ index }) => groupOf(index)));
+      if (changes.length > 0) await writeStates(changes.map(({ after }) => after));
     },
   };
 }
