@@ -1,6 +1,7 @@
 /** Sends events to a server on this computer as the service sends webhooks: same headers, same signature. */
 import { createHmac } from "node:crypto";
 import { AppError } from "../../../services/shared/core/errors.ts";
+import { webhookHeaders } from "../../../services/shared/core/webhook-headers.ts";
 import { signingKey, signWebhook } from "../../../services/shared/core/webhook-signature.ts";
 
 /** What a delivery needs of an event. */
@@ -43,15 +44,13 @@ export async function deliverLocally(
   // The text of a webhook: its members are in this order already.
   const body = JSON.stringify(event);
   const atMs = Date.now();
-  const headers = {
-    "content-type": "application/json",
-    "user-agent": "Service-Webhooks/1",
-    "x-service-event-type": event.type,
-    "x-service-event-id": event.id,
-    "x-service-delivery-id": event.id.replace(/^evt_/, "whd_"),
-    "x-service-delivery-attempt": "1",
-    "x-service-signature": signWebhook([signingKey(secret)], Math.floor(atMs / 1000), body),
-  };
+  const headers = webhookHeaders({
+    eventType: event.type,
+    eventId: event.id,
+    deliveryId: event.id.replace(/^evt_/, "whd_"),
+    attempt: 1,
+    signature: signWebhook([signingKey(secret)], Math.floor(atMs / 1000), body),
+  });
   const signal = AbortSignal.any([ended, AbortSignal.timeout(TIMEOUT_MS)]);
   try {
     const init = { method: "POST", headers, body, redirect: "manual", signal } as const;

@@ -5,6 +5,7 @@
 import type { KeyObject } from "node:crypto";
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
+import { webhookHeaders } from "../../shared/core/webhook-headers.ts";
 import { signWebhook } from "../../shared/core/webhook-signature.ts";
 import {
   type Claimed,
@@ -22,9 +23,6 @@ import type {
   DeliveryMetrics,
   HttpClient,
 } from "./ports.ts";
-
-/** `User-Agent` of webhook requests (`docs/contract.md#webhooks`). */
-const USER_AGENT = "Service-Webhooks/1";
 
 /** Dependencies of an attempt. */
 export type AttemptParts = {
@@ -180,13 +178,13 @@ async function send(
     body,
     timeoutMs: parts.timeoutMs,
     headers: {
-      "Content-Type": "application/json",
-      "User-Agent": USER_AGENT,
-      "X-Service-Event-Type": claimed.eventType,
-      "X-Service-Event-Id": claimed.eventId,
-      "X-Service-Delivery-Id": claimed.id,
-      "X-Service-Delivery-Attempt": String(claimed.attemptsMade + 1),
-      "X-Service-Signature": signWebhook(keys, Math.floor(nowMs / 1000), body),
+      ...webhookHeaders({
+        eventType: claimed.eventType,
+        eventId: claimed.eventId,
+        deliveryId: claimed.id,
+        attempt: claimed.attemptsMade + 1,
+        signature: signWebhook(keys, Math.floor(nowMs / 1000), body),
+      }),
       ...(span === undefined ? {} : { traceparent: span.traceparent }),
     },
   });
