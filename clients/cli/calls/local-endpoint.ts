@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { webhookHeaders } from "../../../services/shared/core/webhook-headers.ts";
 import { signingKey, signWebhook } from "../../../services/shared/core/webhook-signature.ts";
+import { reasonOf } from "../cli/errors.ts";
 
 /** What a delivery needs of an event. */
 export type LocalEvent = { readonly id: string; readonly type: string };
@@ -60,8 +61,7 @@ export async function deliverLocally(
   } catch (error) {
     ended.throwIfAborted();
     if (signal.aborted) return { failure: "no answer within 10 s" };
-    const cause = (error as Error).cause as (Error & { readonly code?: string }) | undefined;
-    return { failure: cause?.code ?? cause?.message ?? (error as Error).message };
+    return { failure: reasonOf(error as Error) || (error as Error).message };
   }
 }
 

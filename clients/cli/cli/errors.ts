@@ -43,8 +43,8 @@ function fromApi(error: SmsError): AppError {
   });
 }
 
-/** Why the connection failed, such as ECONNREFUSED: fetch hides it in the cause of its cause. */
-function reasonOf(error: Error): string {
+/** Why the connection failed, such as ECONNREFUSED: fetch hides it in a cause, and the client that error in its own. */
+export function reasonOf(error: Error): string {
   const outer = error.cause as Error | undefined;
   const inner = (outer?.cause ?? outer) as (Error & { readonly code?: string }) | undefined;
   return inner?.code ?? inner?.message ?? "";
