@@ -4,20 +4,6 @@ import { newId } from "../../../services/shared/core/ids.ts";
 import type { LocalEvent } from "./local-endpoint.ts";
 
 type Document = {
-  readonly webhooks?: Readonly<
-    Record<
-      string,
-      {
-        readonly post: {
-          readonly requestBody: {
-            readonly content: {
-              readonly "application/json": { readonly schema: { readonly $ref: string } };
-            };
-          };
-        };
-      }
-    >
-  >;
   readonly components?: {
     readonly schemas: Readonly<Record<string, { readonly examples?: readonly LocalEvent[] }>>;
   };
@@ -30,9 +16,9 @@ export async function sampleEvent(
   signal: AbortSignal,
 ): Promise<LocalEvent> {
   const document = await readDocument(`${baseUrl}/docs/openapi.json`, signal);
-  const { $ref = "" } =
-    document.webhooks?.[type]?.post.requestBody.content["application/json"].schema ?? {};
-  const examples = document.components?.schemas[$ref.split("/").at(-1) ?? ""]?.examples ?? [];
+  const schemas = Object.values(document.components?.schemas ?? {});
+  const examples = schemas.flatMap((schema) => schema.examples ?? []);
+  // Other schemas have examples too, none with the type of an event.
   const found = examples.find((example) => example.type === type);
   if (found === undefined) throw new AppError("not_found", `There is no sample of ${type}.`);
   // A receiver that has handled the id before would rightly ignore it.
