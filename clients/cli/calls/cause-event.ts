@@ -24,7 +24,7 @@ const CAMPAIGNS = [
 export type CausableType = keyof typeof DIGITS | (typeof CAMPAIGNS)[number];
 
 export function isCausable(type: EventType): type is CausableType {
-  return Object.hasOwn(DIGITS, type) || CAMPAIGNS.some((one) => one === type);
+  return isMessageType(type) || CAMPAIGNS.some((one) => one === type);
 }
 
 const TEXT = "A test of events.";
@@ -41,11 +41,11 @@ export async function causeInTestMode(sms: SmsClient, type: CausableType, from: 
   return sms.messages.cancel(id);
 }
 
-function isMessageType(type: CausableType): type is keyof typeof DIGITS {
+function isMessageType(type: EventType): type is keyof typeof DIGITS {
   return Object.hasOwn(DIGITS, type);
 }
 
-/** One that is stopped is slow enough to be running still. */
+/** A campaign that is to be stopped sends slowly, so that it is still running. */
 async function causeCampaign(sms: SmsClient, type: (typeof CAMPAIGNS)[number], from: string) {
   const isStopped = type !== "campaign.started" && type !== "campaign.completed";
   const rate = isStopped ? { rate_per_second: 1 } : {};
