@@ -1,3 +1,4 @@
+import { type Clock, steadyClock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import type { PriorityClass } from "../domain/message.ts";
@@ -41,13 +42,13 @@ export function createQueueLimits(
   store: Pick<QueueStore, "countIn">,
   waitingMax: number,
   log: Logger,
-  monotonicMs: () => number = () => performance.now(),
+  clock: Clock = steadyClock,
 ): QueueLimits {
   const queues = new Map<string, KnownQueue>();
 
   async function count(queue: KnownQueue): Promise<void> {
     queue.countAgainAtMs = Number.POSITIVE_INFINITY;
-    const beganMs = monotonicMs();
+    const beganMs = clock.now();
     const before = queue.waiting;
     try {
       const counted = await store.countIn(queue.connectorId, queue.priority, waitingMax);
@@ -55,7 +56,7 @@ export function createQueueLimits(
       queue.waiting += counted - before;
       queue.isCounted = true;
     } finally {
-      const endMs = monotonicMs();
+      const endMs = clock.now();
       const restMs = Math.max(FULL_RECOUNT_MS, (endMs - beganMs) / FULL_RECOUNT_SHARE);
       queue.countAgainAtMs = endMs + restMs;
     }
@@ -65,7 +66,7 @@ export function createQueueLimits(
     checkRoom(connectorId, priority) {
       const queue = queues.get(queueName(connectorId, priority));
       if (queue === undefined || queue.waiting < waitingMax) return;
-      if (monotonicMs() >= queue.countAgainAtMs) {
+      if (clock.now() >= queue.countAgainAtMs) {
         // The loop repeats a failed count.
         count(queue).catch(() => undefined);
       }

@@ -7,6 +7,7 @@
  * A redelivered event is stored first (`deliver-events.ts`).
  */
 
+import { type Clock, steadyClock } from "../../shared/core/clock.ts";
 import { answerWithin } from "../../shared/flow/backoff.ts";
 import { setRecent } from "../../shared/flow/lru.ts";
 import type { AttemptResult } from "./ports.ts";
@@ -68,12 +69,11 @@ type Started = {
 };
 
 /** The monotonic clock, and a wait for work that ends after some milliseconds of that clock. */
-export type MonotonicTime = {
-  now(): number;
+export type MonotonicTime = Clock & {
   answerWithin<T>(work: Promise<T>, ms: number): Promise<T | undefined>;
 };
 
-const PROCESS_TIME: MonotonicTime = { now: () => performance.now(), answerWithin };
+const PROCESS_TIME: MonotonicTime = { ...steadyClock, answerWithin };
 
 /** Holds the attempts of one batch of events. */
 export function createAttemptsBeforeStore(time: MonotonicTime = PROCESS_TIME): AttemptsBeforeStore {

@@ -2,6 +2,7 @@
  * Events for a caller that asks for them. They are read from the stream at the request, so events without a reader
  * cost nothing, and any replica can answer any request (ADR 158).
  */
+import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import type { EventType } from "../../shared/core/event-types.ts";
 import { invalidField } from "../../shared/core/limits.ts";
@@ -44,7 +45,7 @@ export type CursorBox = {
 export type ReadEventsParts = {
   readonly log: EventLog;
   readonly box: CursorBox;
-  readonly clock: { now(): number };
+  readonly clock: Clock;
   /** Aborted when this process ends: a waiting call answers at once. */
   readonly ending: AbortSignal;
 };

@@ -18,7 +18,8 @@ function limitsOver(queue: Queue) {
       return Math.min(queue.stored, max);
     },
   };
-  return createQueueLimits(store, LIMIT, createLogger("test", "silent"), () => queue.nowMs ?? 0);
+  const clock = { now: () => queue.nowMs ?? 0 };
+  return createQueueLimits(store, LIMIT, createLogger("test", "silent"), clock);
 }
 
 describe("a queue's limit", () => {
