@@ -4,7 +4,7 @@
  * last column are ignored. Rows are parsed as they are taken, so a file needs no memory but its own, and files have at
  * most half of the event loop.
  */
-import { Readable } from "node:stream";
+import { pipeline, Readable } from "node:stream";
 import { parse } from "csv-parse";
 import { CSV_DELIMITERS_MAX, CSV_LINES_MAX, exceededCsvBound } from "../core/csv-bounds.ts";
 import { AppError } from "../core/errors.ts";
@@ -60,9 +60,8 @@ export async function* readCsv(
     // As spreadsheets read it: a quote inside a field without quotes is a character of it.
     relax_quotes: true,
   });
-  const pieces = Readable.from(piecesOf(Buffer.from(text), signal));
-  // A pipe does not pass on the error of its source.
-  pieces.once("error", (error) => parser.destroy(error)).pipe(parser);
+  // The loop below throws an error of either.
+  pipeline(Readable.from(piecesOf(Buffer.from(text), signal)), parser, () => undefined);
   let names: readonly string[] | undefined;
   try {
     for await (const { record, info } of parser as AsyncIterable<Parsed>) {
