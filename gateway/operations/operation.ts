@@ -44,8 +44,8 @@ export type Operation = {
   readonly scope: string;
   /** It may wait for long without work, so the load limit does not count it. */
   readonly isLongPoll?: boolean;
-  /** It changes what live sends obey, so a test key gets 403. */
-  readonly isLiveOnly?: true;
+  /** It changes rules of live sends, so a test key gets 403. */
+  readonly isLiveOnly?: boolean;
   /** Responses carry Deprecation, Sunset and Link. */
   readonly isDeprecated?: boolean;
   /** Removed: responds with 404, and is in neither the documentation nor `Allow`. */

@@ -40,8 +40,7 @@ export function suppressionOperations(ports: InboundPorts): Operation[] {
     doc: Omit<OperationDoc, "tag">,
     handler: (ports: InboundPorts, request: OperationRequest) => Promise<OperationResponse>,
   ): Operation => ({
-    ...{ method, path, scope: SCOPE },
-    ...(method === "GET" ? {} : { isLiveOnly: true as const }),
+    ...{ method, path, scope: SCOPE, isLiveOnly: method !== "GET" },
     doc: { tag: "Consent", ...doc },
     handle: (request) => handler(ports, request),
   });
