@@ -208,7 +208,7 @@ function dispatch(parts: AppParts, table: OperationTable): Middleware {
   };
 }
 
-const LIVE_ONLY = "A test key may not change what live messages obey. Use a live key.";
+const LIVE_ONLY = "A test key may not change rules of live messages. Use a live key.";
 
 function lacksScope({ session }: Caller, scope: string): string {
   return session === undefined

@@ -165,7 +165,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Usage: "How many messages there were, and what they cost.",
   Account: "Its settings, and who changed what.",
   "API keys": "The keys of the account: what each may do, and when it was last used.",
-  Events: "What changed, for clients that ask instead of being called.",
+  Events: "Changes in the account, for clients that read them instead of being called.",
   "Webhook endpoints": "Where events go, and what became of each delivery.",
 };
 

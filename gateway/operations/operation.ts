@@ -42,7 +42,7 @@ export type Operation = {
   /** A template; parameters are written `:name`. */
   readonly path: string;
   readonly scope: string;
-  /** It may wait for long without work, so the load limit does not count it. */
+  /** It may wait for seconds without work, so the load limit does not count it. */
   readonly isLongPoll?: boolean;
   /** It changes rules of live sends, so a test key gets 403. */
   readonly isLiveOnly?: boolean;

@@ -26,7 +26,7 @@ export const EVENT_LIST: QuerySchema = {
   },
 };
 
-/** Any event. `type` tells what is in `data`. */
+/** An event of any type; `data` depends on `type`. */
 export const EVENT: Schema = object({
   api_version: { type: "string", const: "v1" },
   created_at: { ...INSTANT, description: "When the change happened." },

@@ -5,7 +5,7 @@ import { webhookHeaders } from "../../../services/shared/core/webhook-headers.ts
 import { signingKey, signWebhook } from "../../../services/shared/core/webhook-signature.ts";
 import { reasonOf } from "../cli/errors.ts";
 
-/** What a delivery needs of an event. */
+/** The members of an event that a delivery needs. */
 export type LocalEvent = { readonly id: string; readonly type: string };
 
 /** How the local server answered. */
@@ -18,7 +18,7 @@ const TIMEOUT_MS = 10_000;
 
 /**
  * The signing secret of this computer's deliveries. It follows from the API key, so it stays the same from run to run,
- * and does not tell the key.
+ * and does not reveal the key.
  */
 export function localSecret(apiKey: string): string {
   return `whsec_${createHmac("sha256", apiKey).update("sms listen").digest("base64url")}`;
@@ -35,7 +35,7 @@ export function readForwardUrl(text: string): string {
   );
 }
 
-/** Makes one attempt; the service's retries would only repeat what the developer sees at once. */
+/** Makes one attempt: the developer sees a failure at once, and retries would only repeat it. */
 export async function deliverLocally(
   url: string,
   secret: string,

@@ -61,7 +61,7 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     detail: "The API key lacks the scope messages:send.",
     happened:
       "The key is good, but it does not have the scope that this endpoint needs; `detail` " +
-      "names it. Or it is a test key, and the endpoint changes what live messages obey.",
+      "names it. Or it is a test key, and the endpoint changes rules of live messages.",
     fix: "Use a key with that scope, or a live key.",
     retry: NO_RETRY,
   },

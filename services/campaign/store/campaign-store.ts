@@ -41,7 +41,7 @@ export function createCampaignStore(options: {
   const campaigns: Collection<CampaignDocument> = db.collection("campaigns", EXACT);
   const chunks: Collection<ChunkDocument> = db.collection("chunks", EXACT);
   const tenants: Collection<{ _id: string; drafts: number }> = db.collection("tenants");
-  // Transactions of one campaign, or creations of one tenant, would only fail at each other, after most of their work.
+  // Concurrent transactions of a campaign, or creations of a tenant, would conflict after most of their work.
   const turns = createKeyedSemaphore(1);
   const discarded: Collection<{ _id: string }> = db.collection("discarded_row_sets");
 

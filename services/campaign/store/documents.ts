@@ -47,7 +47,7 @@ export type CampaignDocument = {
   lease?: { owner: string; until: Date };
 };
 
-/** What does not change of a row; the rest is in `row_states`. */
+/** The part of a row that does not change; the rest is in `row_states`. */
 export type RowDocument = {
   _id: string;
   /** The set of rows: the campaign's id, and a number after its rows were removed. */

@@ -34,7 +34,7 @@ export function createConsentStore(
   audit: AuditLog,
 ): ConsentStore {
   const consents = db.collection<ConsentDocument>("consents");
-  // Each raises the version of its tenant: at once they would only fail at each other.
+  // Each raises the version of its tenant, so concurrent ones of a tenant would conflict.
   const turns = createKeyedSemaphore(1);
   const versions = db.collection<VersionDocument>("versions");
   return {

@@ -57,7 +57,7 @@ export type ConsumerOptions = {
   readonly ackWaitMs: number;
   /**
    * Minimum interval between batches, in milliseconds, so that batches are larger. After a full batch the next
-   * one starts at once. A function is asked again while it is waited for, because it may answer less by then.
+   * one starts at once. A function is called again during the wait, because it may return less by then.
    */
   readonly minIntervalMs: number | (() => number);
   readonly log: Logger;
@@ -67,8 +67,8 @@ export type ConsumerOptions = {
   readonly stream?: string;
 };
 
-/** How often an interval that may change is asked for. */
-const ASK_AGAIN_MS = 100;
+/** How often an interval that may change is read again. */
+const READ_AGAIN_MS = 100;
 
 /** Starts a durable consumer; returns at once and runs until closed. */
 export function startConsumer(options: ConsumerOptions): RunningConsumer {
@@ -92,7 +92,7 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
   }
 
   async function waitFor(minimum: MinInterval, signal: AbortSignal): Promise<void> {
-    const stepMs = typeof options.minIntervalMs === "function" ? ASK_AGAIN_MS : Number.MAX_VALUE;
+    const stepMs = typeof options.minIntervalMs === "function" ? READ_AGAIN_MS : Number.MAX_VALUE;
     for (let waitMs = minimum.waitMs(); waitMs > 0 && !signal.aborted; waitMs = minimum.waitMs()) {
       await pause(Math.min(waitMs, stepMs), signal);
     }

@@ -14,7 +14,7 @@ import { createLoopTurns } from "../flow/loop-turns.ts";
 const DELIMITERS = [",", ";", "\t"] as const;
 /** One field is at most a value of 1,000 characters; a quote that never ends is found soon. */
 const RECORD_CHARS_MAX = 200_000;
-/** Short lines of so much take some 12 ms. */
+/** A piece of short lines takes some 12 ms to parse. */
 const PIECE_BYTES = 16_384;
 
 /** The turns of all files in the process. */
@@ -78,7 +78,7 @@ export async function* readCsv(
 
 /**
  * The parser keeps every record of a piece until it is taken, so it gets the file in pieces. Between two of them the
- * event loop serves others; streams alone never let it.
+ * event loop serves others: streams alone would never return to it.
  */
 async function* piecesOf(file: Buffer, signal?: AbortSignal): AsyncGenerator<Buffer> {
   for (let at = 0; at < file.length; at += PIECE_BYTES) {

@@ -36,7 +36,7 @@ export type EventWatch = {
   close(): void;
 };
 
-/** Makes cursors that only this service reads: a place in the stream would tell how much all tenants send. */
+/** Encrypts cursors: a plain place in the stream would show how many events all tenants have. */
 export type CursorBox = {
   seal(text: string, context: string): string;
   open(text: string, context: string): string;
@@ -185,6 +185,6 @@ function wrongCursor(): never {
 
 function tooOld(): AppError {
   const message =
-    "The events after this cursor are no longer kept. Begin without a cursor, and read what changed from the lists.";
+    "The events after this cursor are no longer kept. Begin without a cursor, and read the changes from the lists.";
   return invalidField("cursor", "out_of_range", message);
 }

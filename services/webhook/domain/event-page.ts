@@ -20,7 +20,7 @@ export type EventSelection = {
 /** One entry of the stream; without events when this version cannot read it. */
 export type StreamEntry = { readonly seq: number; readonly events: readonly WebhookEvent[] };
 
-/** What one entry adds to a page: the bodies that fit, and the place after them. */
+/** The bodies of one entry that fit on a page, and the place after them. */
 export type Taken = { readonly bodies: readonly string[]; readonly next: EventPlace };
 
 /** The place after an entry. */

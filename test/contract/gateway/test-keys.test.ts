@@ -1,4 +1,4 @@
-/** A test key changes nothing that live messages obey (docs/contract.md#test-mode). */
+/** A test key changes no rules of live messages (docs/contract.md#test-mode). */
 import { expect } from "chai";
 import { createOperations } from "../../../gateway/operations/all.ts";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
