@@ -1,14 +1,8 @@
 /** `docs/contract.md#event-list`: events for callers that ask, on the real services. */
 import { expect } from "chai";
-import { type CheckedCall, openCheckedCall } from "../../support/openapi-check.ts";
 import { eventually } from "../../support/poll.ts";
-import {
-  type Customer,
-  type RestAnswer,
-  type RestCall,
-  type RestStack,
-  sharedRestStack,
-} from "../../support/rest.ts";
+import type { RestAnswer, RestCall } from "../../support/rest.ts";
+import { useRestSuite } from "../../support/rest-suite.ts";
 
 type Event = {
   readonly id: string;
@@ -19,18 +13,7 @@ type Event = {
 
 describe("REST: the list of events", function () {
   this.timeout(60_000);
-  let rest: RestStack;
-  let customer: Customer;
-  let checkedCall: CheckedCall;
-
-  before(async function () {
-    this.timeout(120_000);
-    rest = await sharedRestStack();
-    checkedCall = await openCheckedCall(rest);
-  });
-  beforeEach(async () => {
-    customer = await rest.addCustomer();
-  });
+  const { rest, customer, checkedCall } = useRestSuite({ perTest: true });
 
   const call = (path: string, options?: RestCall) => checkedCall(customer, "GET", path, options);
   async function read(query = "", options?: RestCall) {
@@ -43,7 +26,7 @@ describe("REST: the list of events", function () {
     const sent = await checkedCall(customer, "POST", "/v1/sms/messages", { body, ...options });
     return sent.body.data.id as string;
   };
-  /** Reads on from a cursor until there are so many events. */
+  /** Reads on from a cursor until there are `count` events. */
   async function collect(cursor: string, count: number, query = "", options?: RestCall) {
     const events: Event[] = [];
     let next = cursor;
@@ -139,7 +122,7 @@ describe("REST: the list of events", function () {
     expect(withoutId(foreign)).to.deep.equal(withoutId(invented));
   });
 
-  it("a cursor has no number of the stream: it would tell how much all accounts send", async () => {
+  it("a cursor has no number of the stream: it would show how much all accounts send", async () => {
     const { cursor } = await read();
     const text = Buffer.from(cursor.slice(cursor.lastIndexOf(".") + 1), "base64url");
     expect(text.toString("latin1")).to.not.match(/\d+\.0/);
