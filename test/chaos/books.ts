@@ -4,6 +4,7 @@ import { connect } from "nats";
 import { EVENT_STREAM } from "../../services/shared/io/nats.ts";
 import { SETTLE_DURABLE } from "../../services/wallet/adapters/events.ts";
 import { DURABLE } from "../../services/webhook/adapters/events.ts";
+import { readCounters } from "../support/simulator-control.ts";
 
 /** A message at rest. */
 export type MessageRow = {
@@ -162,11 +163,8 @@ export async function openBooks(
   }
 
   async function countReceipts(): Promise<number> {
-    const waiting = carrierControls.map(async (control) => {
-      const response = await fetch(`${control}/counters`);
-      return ((await response.json()) as { readonly waiting: number }).waiting;
-    });
-    return (await Promise.all(waiting)).reduce((sum, count) => sum + count, 0);
+    const counters = await Promise.all(carrierControls.map(readCounters));
+    return counters.reduce((sum, { waiting }) => sum + waiting, 0);
   }
 
   async function countUnhandled(): Promise<number> {

@@ -6,6 +6,7 @@
  */
 
 import { sendMany, waitForStatuses } from "../support/customer.ts";
+import { readCounters } from "../support/simulator-control.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { checkBooks, collectWebhooks } from "./rolling-checks.ts";
 
@@ -24,10 +25,6 @@ const ALL = [
 const NAMES = process.env.S === undefined || process.env.S === "" ? ALL : process.env.S.split(",");
 const COUNT = Number(process.env.COUNT ?? 2000);
 const FINAL = new Set(["delivered", "failed", "undelivered", "rejected", "cancelled", "expired"]);
-
-type Counters = {
-  readonly submits: Readonly<Record<string, { total: number; duplicates: number }>>;
-};
 
 const stack = await startTestStack({
   settings: { LOG_LEVEL: "warn", SUBMISSION_UNKNOWN_WAIT_MS: "20000" },
@@ -69,7 +66,7 @@ async function killDuring(stack: TestStack, name: string, round: number): Promis
   const unannounced = await webhooks.check(
     new Map(ends.map(([id, to]) => [id, { to, end: "delivered" as const }])),
   );
-  const counters = (await (await fetch(`${stack.smsc.control}/counters`)).json()) as Counters;
+  const counters = await readCounters(stack.smsc.control);
   const duplicates = Object.values(counters.submits).reduce((sum, one) => sum + one.duplicates, 0);
   const unclean = await checkBooks(stack, (round + 1) * COUNT);
   const inDoubt = byStatus.get("failed submission_unknown") ?? 0;

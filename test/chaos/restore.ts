@@ -5,6 +5,7 @@
  */
 import { join } from "node:path";
 import { callRest, type SeenMessage, sendMany, waitForStatuses } from "../support/customer.ts";
+import { readCounters } from "../support/simulator-control.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import {
   disaster,
@@ -126,9 +127,7 @@ async function checkSubmits(
   delivered: ReadonlyMap<string, string>,
   others: ReadonlyMap<string, string>,
 ): Promise<Breaches> {
-  const { submits } = (await (await fetch(`${stack.smsc.control}/counters`)).json()) as {
-    submits: Record<string, { total: number }>;
-  };
+  const { submits } = await readCounters(stack.smsc.control);
   return [...delivered, ...others].flatMap(([id, to]) => {
     const total = submits[to.slice(1)]?.total ?? 0;
     const isWrong = total > 1 || (total === 0 && delivered.has(id));

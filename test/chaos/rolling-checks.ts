@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { layoutOf } from "../../deploy/dev/paths.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { waitForStatuses } from "../support/customer.ts";
+import { readCounters } from "../support/simulator-control.ts";
 import { overlooked, smsctl } from "../support/smsctl.ts";
 import type { LoadRecord } from "./rolling-load.ts";
 
@@ -38,9 +39,7 @@ export async function checkMessages(
     wrong.set(what, (wrong.get(what) ?? 0) + 1);
   }
   for (const [what, count] of wrong) breaches.push(`${count} messages: ${what}`);
-  const { submits } = (await (await fetch(`${stack.smsc.control}/counters`)).json()) as {
-    submits: Record<string, { total: number }>;
-  };
+  const { submits } = await readCounters(stack.smsc.control);
   for (const [id, { to, end }] of messages) {
     const total = submits[to.slice(1)]?.total ?? 0;
     const wanted = end === "delivered" ? 1 : 0;

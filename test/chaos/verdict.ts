@@ -3,13 +3,14 @@ import { readFileSync } from "node:fs";
 import { layoutOf } from "../../deploy/dev/paths.ts";
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { Forbidden } from "../support/log-scan.ts";
+import { readCounters } from "../support/simulator-control.ts";
 import { overlooked, smsctl } from "../support/smsctl.ts";
 import { asText, type BookReader, type Books, errorCodeOf, type MessageRow } from "./books.ts";
 import { ATTEMPTS, type ChaosStack, RETRY_DELAYS_MS } from "./chaos-stack.ts";
 import type { Client } from "./client.ts";
 import type { Customers } from "./customers.ts";
 import type { Drained } from "./drain.ts";
-import { addCounters, type CarrierCounters, judgeCarrier } from "./judge-carrier.ts";
+import { addCounters, judgeCarrier } from "./judge-carrier.ts";
 import { judgeLogs, type LogScan } from "./judge-logs.ts";
 import { judgeMessages } from "./judge-messages.ts";
 import { judgeMoney } from "./judge-money.ts";
@@ -201,12 +202,6 @@ async function ownCheck({ file }: ChaosStack, books: Books): Promise<FoundBreach
   return [...(said.breaches ?? []), ...unfinished].map((one) => {
     return { ...one, what: `smsctl check: ${one.what}` };
   });
-}
-
-async function readCounters(control: string) {
-  const response = await fetch(`${control}/counters`);
-  type Sums = { readonly total: number; readonly refused: number; readonly duplicates: number };
-  return (await response.json()) as CarrierCounters & Sums;
 }
 
 function countBy<T>(items: readonly T[], keyOf: (item: T) => string): Record<string, number> {

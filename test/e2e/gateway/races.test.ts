@@ -2,6 +2,7 @@
 import { expect } from "chai";
 import { eventually } from "../../support/poll.ts";
 import { type Customer, type RestStack, sharedRestStack } from "../../support/rest.ts";
+import { readCounters } from "../../support/simulator-control.ts";
 
 const TRIES = 1000;
 const AT_ONCE = 40;
@@ -54,8 +55,7 @@ describe("REST: a cancel against the dispatch", function () {
       { timeoutMs: 120_000, what: "the end of every message" },
     );
 
-    const answer = await fetch(new URL("/counters", rest.stack.smsc.control));
-    const { submits } = (await answer.json()) as { submits: Record<string, { total: number }> };
+    const { submits } = await readCounters(rest.stack.smsc.control);
     for (const { to, isCancelled } of outcomes.values()) {
       const total = submits[to.slice(1)]?.total ?? 0;
       expect(total, `submits to ${to}`).to.equal(isCancelled ? 0 : 1);

@@ -7,6 +7,7 @@ import { expect } from "chai";
 import { createEventCheck } from "../../support/openapi-check.ts";
 import { eventually } from "../../support/poll.ts";
 import { openRestStack, type RestAnswer, type RestStack } from "../../support/rest.ts";
+import { readCounters } from "../../support/simulator-control.ts";
 import type { TestStack } from "../../support/stack.ts";
 
 const SEND = "/v1/sms/messages";
@@ -233,8 +234,7 @@ describe("REST: transitions of the contract", function () {
     const sent = await accept("08031239909");
     // The carrier has the submit and answers nothing: the message is being sent.
     await eventually(async () => {
-      const counters = await fetch(new URL("/counters", rest.stack.smsc.control));
-      const { submits } = (await counters.json()) as { submits: Record<string, unknown> };
+      const { submits } = await readCounters(rest.stack.smsc.control);
       return Object.keys(submits).some((digits) => digits.endsWith("8031239909"));
     });
     expect(await read(sent.id)).to.include({ status: "queued" });

@@ -3,6 +3,7 @@ import { SHORT_CODE } from "../../../deploy/dev/demo-answer.ts";
 import { paced } from "../../support/pace.ts";
 import { eventually } from "../../support/poll.ts";
 import { callRest } from "../../support/rest.ts";
+import { readCounters } from "../../support/simulator-control.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
 
 const COUNT = Number(process.env.INBOUND_COUNT ?? 2000);
@@ -92,8 +93,7 @@ describe("inbound messages of many handsets", function () {
   async function settled(): Promise<void> {
     await eventually(
       async () => {
-        const response = await fetch(new URL("/counters", stack.smsc.control));
-        const { receipts } = (await response.json()) as { receipts: Record<string, number> };
+        const { receipts } = await readCounters(stack.smsc.control);
         return receipts.acknowledged === receipts.sent;
       },
       { what: "acknowledgements", timeoutMs: 60_000, everyMs: 200 },

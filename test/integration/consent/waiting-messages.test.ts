@@ -12,6 +12,7 @@ import {
 import { type CarrierStack, startCarrierStack } from "../../support/carrier-stack.ts";
 import { eventually } from "../../support/poll.ts";
 import { callRest } from "../../support/rest.ts";
+import { readCounters } from "../../support/simulator-control.ts";
 import { smsctl } from "../../support/smsctl.ts";
 
 const ROUTE = { otp: "Codes", transactional: undefined, promotional: undefined } as const;
@@ -77,8 +78,7 @@ describe("messages that wait", function () {
     });
 
   async function counted(to: string): Promise<number> {
-    const response = await fetch(new URL("/counters", carrier.stack.smsc.control));
-    const { submits } = (await response.json()) as { submits: Record<string, { total: number }> };
+    const { submits } = await readCounters(carrier.stack.smsc.control);
     return submits[to.slice(1)]?.total ?? 0;
   }
 
