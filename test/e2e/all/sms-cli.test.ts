@@ -7,6 +7,7 @@ import { expect } from "chai";
 import stringWidth from "string-width";
 import { smsProgram } from "../../../clients/cli/cli/tree.ts";
 import { commandsOf } from "../../../services/shared/cli/definition.ts";
+import { collectOutput } from "../../support/child-output.ts";
 import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
 import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
 
@@ -37,7 +38,7 @@ describe("sms", function () {
     await rest?.close();
   });
 
-  function run(setting: Setting, ...words: string[]): Promise<Ended> {
+  async function run(setting: Setting, ...words: string[]): Promise<Ended> {
     const { SMS_API_KEY: _key, SMS_BASE_URL: _url, ...outer } = process.env;
     const env = {
       ...outer,
@@ -46,17 +47,12 @@ describe("sms", function () {
       ...setting.env,
     };
     const child = spawn(process.execPath, [MAIN, ...words], { env });
-    let out = "";
-    let err = "";
-    child.stdout.on("data", (piece) => {
-      out += piece;
-    });
-    child.stderr.on("data", (piece) => {
-      err += piece;
-      if (setting.interruptAt?.test(err) === true) child.kill("SIGINT");
+    const { seen, ended } = collectOutput(child);
+    child.stderr.on("data", () => {
+      if (setting.interruptAt?.test(seen.err) === true) child.kill("SIGINT");
     });
     child.stdin.end(setting.input ?? "");
-    return new Promise((resolve) => child.on("close", (code) => resolve({ code, out, err })));
+    return { code: await ended, ...seen };
   }
 
   /** The JSON of a command that ends with 0. */

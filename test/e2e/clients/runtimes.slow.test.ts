@@ -13,6 +13,7 @@ import { build } from "esbuild";
 import { type Browser, chromium } from "playwright-core";
 import { ROOT } from "../../../deploy/dev/paths.ts";
 import { signingKey, signWebhook } from "../../../services/shared/core/webhook-signature.ts";
+import { collectOutput } from "../../support/child-output.ts";
 import { CHROMIUM, NO_CHROMIUM } from "../../support/chromium.ts";
 import { API_KEY, openRestApp, type RestApp } from "../../support/rest-app.ts";
 import { skipSince } from "../../support/skip.ts";
@@ -115,17 +116,9 @@ describe("the TypeScript client", function () {
         const file = join(mkdtempSync(join(tmpdir(), "sms-runtime-")), "program.mjs");
         writeFileSync(file, `${program(CLIENT, app.url)}\nconsole.log(JSON.stringify(seen));\n`);
         const child = spawn(name, [...words, file]);
-        let out = "";
-        let err = "";
-        child.stdout.on("data", (piece) => {
-          out += piece;
-        });
-        child.stderr.on("data", (piece) => {
-          err += piece;
-        });
-        const code = await new Promise((resolve) => child.on("close", resolve));
-        expect(code, err).to.equal(0);
-        expectWorks(JSON.parse(out));
+        const { seen, ended } = collectOutput(child);
+        expect(await ended, seen.err).to.equal(0);
+        expectWorks(JSON.parse(seen.out));
       } finally {
         await app.close();
       }

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect } from "chai";
 import { verifyWebhook, type WebhookEvent } from "../../../clients/typescript/src/client.ts";
+import { collectOutput } from "../../support/child-output.ts";
 import { eventually } from "../../support/poll.ts";
 import { type Customer, type RestStack, sharedRestStack } from "../../support/rest.ts";
 
@@ -52,15 +53,7 @@ describe("sms listen", function () {
     const env = { ...process.env, SMS_API_KEY: apiKey, SMS_BASE_URL: rest.stack.gateway };
     const child = spawn(process.execPath, [MAIN, ...words], { env });
     children.add(child);
-    const seen = { out: "", err: "" };
-    child.stdout.on("data", (piece) => {
-      seen.out += piece;
-    });
-    child.stderr.on("data", (piece) => {
-      seen.err += piece;
-    });
-    const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
-    return { seen, ended, interrupt: () => child.kill("SIGINT") };
+    return { ...collectOutput(child), interrupt: () => child.kill("SIGINT") };
   }
   async function run(...words: string[]) {
     const { seen, ended } = start(words);

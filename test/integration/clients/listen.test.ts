@@ -10,6 +10,7 @@ import { ROOT } from "../../../deploy/dev/paths.ts";
 import { STATUS_CHANGED_EXAMPLE } from "../../../gateway/docs/content/event-samples.ts";
 import type { Webhooks } from "../../../gateway/operations/webhooks/webhook-operation.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
+import { collectOutput } from "../../support/child-output.ts";
 import { eventually } from "../../support/poll.ts";
 import { API_KEY, openRestApp, type RestApp } from "../../support/rest-app.ts";
 
@@ -62,28 +63,20 @@ describe("sms listen", function () {
   const listenUntil = (isDone: () => boolean, ...words: string[]) =>
     runUntil(isDone, "listen", ...words);
 
-  /** Runs a command, and interrupts it when it is enough. */
+  /** Runs a command, and interrupts it when `isDone` returns true. */
   async function runUntil(isDone: () => boolean, ...words: string[]) {
     const env = { ...process.env, SMS_API_KEY: API_KEY, SMS_BASE_URL: app.url };
     const child = spawn(process.execPath, [MAIN, ...words], { env });
-    let out = "";
-    let err = "";
-    child.stdout.on("data", (piece) => {
-      out += piece;
-    });
-    child.stderr.on("data", (piece) => {
-      err += piece;
-    });
-    const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+    const { seen, ended } = collectOutput(child);
     try {
       await eventually(() => child.exitCode !== null || isDone(), {
         timeoutMs: 40_000,
-        what: `the end: ${out} ${err}`,
+        what: `the end: ${seen.out} ${seen.err}`,
       });
     } finally {
       child.kill("SIGINT");
     }
-    return { code: await ended, out, err };
+    return { code: await ended, ...seen };
   }
 
   it("takes the place of the next event first, forwards each event, and ends at Ctrl-C", async () => {

@@ -1,6 +1,5 @@
 /** The smsctl process: exit codes, signals, and errors of unreachable services. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +11,7 @@ import { TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { WebhookService } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { createRpcServer } from "../../../services/shared/rpc/server.ts";
+import { collectOutput } from "../../support/child-output.ts";
 
 const MAIN = join(import.meta.dirname, "../../../services/smsctl/main.ts");
 const TOKEN = "0123456789abcdef0123456789abcdef";
@@ -79,15 +79,8 @@ describe("smsctl as a process", function () {
   }
 
   async function finish(child: ChildProcess) {
-    const texts = { out: "", err: "" };
-    child.stdout?.on("data", (chunk) => {
-      texts.out += chunk;
-    });
-    child.stderr?.on("data", (chunk) => {
-      texts.err += chunk;
-    });
-    const [code] = (await once(child, "close")) as [number | null];
-    return { code, ...texts };
+    const { seen, ended } = collectOutput(child);
+    return { code: await ended, ...seen };
   }
 
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
