@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { parse, stringify } from "yaml";
 import { ROOT } from "../../deploy/dev/paths.ts";
+import { commandsOf } from "../../services/shared/cli/definition.ts";
 import { smsctlProgram } from "../../services/smsctl/cli/tree.ts";
 import { skipSince } from "../support/skip.ts";
 import { namesIn, oneSampleOfEach, registryOfEverything, seriesNames } from "./exported-metrics.ts";
@@ -227,11 +228,7 @@ function dashboards(): Dashboard[] {
 
 /** `noun verb` of each, and the nouns alone. */
 function commandsOfSmsctl(): string[] {
-  return smsctlProgram().entries.flatMap((entry) =>
-    "commands" in entry
-      ? [entry.name, ...entry.commands.map(({ name }) => `${entry.name} ${name}`)]
-      : [entry.name],
-  );
+  return commandsOf(smsctlProgram()).flatMap(({ words }) => [words[0] ?? "", words.join(" ")]);
 }
 
 function expressionsOfDashboards(): string[] {

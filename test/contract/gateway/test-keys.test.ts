@@ -3,7 +3,6 @@ import { expect } from "chai";
 import { createOperations } from "../../../gateway/operations/all.ts";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import { SCOPES } from "../../../services/shared/core/scopes.ts";
-import { fillPath } from "../../support/openapi-operations.ts";
 import { API_KEY, memoryPorts, openRestApp } from "../../support/rest-app.ts";
 
 /** Changing operations whose effects belong to the mode of their caller. A new one needs a row here or below. */
@@ -28,19 +27,20 @@ const OF_A_MODE = [
   "rotateWebhookSecret",
   "sendBatch",
   "sendBulk",
-  "testCampaign",
   "sendMessage",
   "sendWebhookTest",
   "startCampaign",
+  "testCampaign",
   "updateCampaign",
   "updateWebhookEndpoint",
 ];
 
-/** Changes of what has no mode. */
+/** Changing operations that affect the account in both modes. */
 const OF_THE_ACCOUNT = ["addSuppressions", "removeSuppression", "requestSenderId", "updateAccount"];
 
 const CHANGES = createOperations(memoryPorts(), false).filter(({ method }) => method !== "GET");
 
+const TEST_CALLER = { mode: Mode.TEST as const, scopes: new Set(SCOPES) };
 const SESSION = {
   id: "ses_00000000000000000000000000",
   name: "ada@example.org",
@@ -51,16 +51,13 @@ const SESSION = {
 
 /** The changing operations that answer 403 to a caller in test mode with every scope. */
 async function refused(isPerson: boolean): Promise<string[]> {
-  const caller = { mode: Mode.TEST as const, scopes: new Set(SCOPES) };
   const app = await openRestApp({
-    caller: { ...caller, ...(isPerson ? { session: SESSION } : {}) },
+    caller: isPerson ? { ...TEST_CALLER, session: SESSION } : TEST_CALLER,
   });
   try {
     const ids = [];
     for (const { method, path, doc } of CHANGES) {
-      const template = path.replace(/:(\w+)/g, "{$1}");
-      const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => [name, "x"]);
-      const response = await fetch(app.url + fillPath(template, Object.fromEntries(names)), {
+      const response = await fetch(app.url + path.replace(/:\w+/g, "x"), {
         method,
         headers: { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" },
         body: "{}",
@@ -82,7 +79,7 @@ describe("REST: test keys", () => {
     expect([...ids].sort()).to.deep.equal([...OF_A_MODE, ...OF_THE_ACCOUNT].sort());
   });
 
-  it("a test key changes nothing of the account, whatever its scopes", async () => {
+  it("a test key with every scope changes nothing of the account", async () => {
     expect(await refused(false)).to.deep.equal(OF_THE_ACCOUNT);
   });
 
@@ -92,7 +89,7 @@ describe("REST: test keys", () => {
 
   it("a test key sees no suppressions, as JSON or as a file", async () => {
     const app = await openRestApp({
-      caller: { mode: Mode.TEST as const, scopes: new Set(SCOPES) },
+      caller: TEST_CALLER,
     });
     for (const [accept, body] of [
       ["application/json", '{"data":[],"next_cursor":null}'],
