@@ -1,14 +1,16 @@
 /**
- * `make bench-console [CONSOLES=50] [ROUNDS=16]`: what open consoles cost the gateway of its accept rate. Single sends
- * are accepted as fast as they go, in turn without and with the consoles, in one run.
+ * `make bench-console [CONSOLES=50] [ROUNDS=16]`: the share of the gateway's accept rate that open consoles leave. It
+ * measures the rate of single sends in turn without and with the consoles, in one run.
  */
 import { pollPauseMs } from "../../console/core/poll-pause.ts";
 import { consoleLink } from "../../deploy/dev/console-link.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { BROWSER_SETTINGS, openConsoleBrowser, openWith } from "../support/console-browser.ts";
+import { fetchData } from "./fetch-data.ts";
 import { getRequest, type LoadAnswer, openConnection } from "./http-client.ts";
 import { measureOurAccept } from "./our-accept.ts";
 import { type Row, report } from "./report.ts";
+import { spreadOf } from "./spread.ts";
 import { loadStack } from "./stack.ts";
 
 const CONSOLES = Number(process.env.CONSOLES ?? 50);
@@ -66,11 +68,11 @@ async function measure(
   };
 }
 
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+function median(rates: readonly number[]): number {
+  return spreadOf(rates).median;
 }
 
-/** A console's connection and the header of its session. */
+/** A console's connection; `ask` sends the session's cookie with each request. */
 type OpenConsole = { readonly ask: (path: string) => Promise<LoadAnswer>; close(): void };
 
 /** Signs in; returns the cookie. */
@@ -80,7 +82,7 @@ async function signIn(): Promise<string> {
   return browser.cookie;
 }
 
-/** One request at a time is on the connection. */
+/** Requests of one console wait for each other: its connection carries one at a time. */
 async function openConsole(cookie: string): Promise<OpenConsole> {
   const url = new URL(stack.gateway);
   const connection = await openConnection(url);
@@ -145,18 +147,13 @@ async function openPages(
 }
 
 /** The pages that people leave open, with what each asks for. */
-async function pagesOf({ gateway, api_key: apiKey, sender_id: from }: StackFile) {
-  const content = { name: "bench", from, body: "Hello" };
-  const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
-  const ask = async (path: string, body?: object) => {
-    const request = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-    const response = await fetch(gateway + path, { ...request, headers });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${path} was refused: ${text}`);
-    return JSON.parse(text).data;
-  };
-  const campaign = `/v1/campaigns/${(await ask("/v1/campaigns", content)).id}`;
-  const hook = `/v1/webhook-endpoints/${(await ask("/v1/webhook-endpoints"))[0].id}`;
+async function pagesOf(on: StackFile) {
+  const content = { name: "bench", from: on.sender_id, body: "Hello" };
+  const body = JSON.stringify(content);
+  const draft = await fetchData<{ id: string }>(on, "POST", "/v1/campaigns", { body });
+  const campaign = `/v1/campaigns/${draft.id}`;
+  const [endpoint] = await fetchData<[{ id: string }]>(on, "GET", "/v1/webhook-endpoints");
+  const hook = `/v1/webhook-endpoints/${endpoint.id}`;
   const frame: readonly Poll[] = [["/console/api/session", 30_000]];
   const overview: readonly Poll[] = [
     ["/v1/balance", 15_000],
