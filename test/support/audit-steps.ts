@@ -11,6 +11,7 @@ import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { codeOf, stepAt } from "../../services/tenant/domain/totp.ts";
 import { fromBase32 } from "./base32.ts";
 import type { Mailbox } from "./mailbox.ts";
+import { operatorToken } from "./operator-browser.ts";
 import { eventually } from "./poll.ts";
 import type { AuditedMethod } from "./rpc-effects.ts";
 
@@ -164,8 +165,7 @@ export function operatorSteps({ client }: AuditWorld): LazyStep[] {
     step(
       "TenantService/CreateOperatorLink",
       async () => {
-        const { url } = await identity.createOperatorLink({ person, role: OperatorRole.FINANCE });
-        token = url.slice(url.indexOf("#") + 1);
+        token = await operatorToken({ tenants: identity }, person, OperatorRole.FINANCE);
       },
       { before: "", after: { person, role: "finance" } },
     ),

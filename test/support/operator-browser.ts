@@ -1,5 +1,5 @@
 /** A browser of an operator without its pages: its cookie, and the headers that the pages send. */
-import type { RestAnswer, RestStack } from "./rest.ts";
+import { callRest, type RestAnswer, type RestStack } from "./rest.ts";
 
 /** The cookie is that of the last answer. */
 export type OperatorBrowser = {
@@ -9,7 +9,7 @@ export type OperatorBrowser = {
     path: string,
     options?: { body?: unknown; headers?: Record<string, string>; at?: string },
   ): Promise<RestAnswer>;
-  /** Calls `TenantService/GetTenant`. */
+  /** Calls a method such as `TenantService/GetTenant`. */
   rpc(method: string, body?: unknown): Promise<RestAnswer>;
 };
 
@@ -20,26 +20,11 @@ export function openOperatorBrowser(origin: string): OperatorBrowser {
   const browser: OperatorBrowser = {
     cookie: "",
     async call(method, path, { body, headers = {}, at = origin } = {}) {
-      const response = await fetch(new URL(path, at), {
-        method,
-        headers: {
-          origin: at,
-          "sms-console": "1",
-          cookie: browser.cookie,
-          ...(body === undefined ? {} : { "content-type": "application/json" }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      const set = response.headers.get("set-cookie");
+      const own = { origin: at, "sms-console": "1", cookie: browser.cookie };
+      const answer = await callRest(at, method, path, { body, headers: { ...own, ...headers } });
+      const set = answer.headers.get("set-cookie");
       if (set !== null) browser.cookie = set.slice(0, set.indexOf(";"));
-      const text = await response.text();
-      return {
-        status: response.status,
-        headers: response.headers,
-        text,
-        body: text === "" ? undefined : JSON.parse(text),
-      };
+      return answer;
     },
     rpc: (method, body = {}) => browser.call("POST", `${API}/rpc/sms.v1.${method}`, { body }),
   };
