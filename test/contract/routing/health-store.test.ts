@@ -9,12 +9,9 @@ import {
 } from "../../../services/routing/domain/health.ts";
 import { migrate } from "../../../services/routing/migrate.ts";
 import { createHealthStore } from "../../../services/routing/store/health.ts";
-import { createLogger } from "../../../services/shared/io/log.ts";
-import { openMongo } from "../../../services/shared/io/mongo.ts";
-import { freshDatabase } from "../../support/fresh-names.ts";
 import { createMemoryHealthStore } from "../../support/memory-health-store.ts";
 import { eventually } from "../../support/poll.ts";
-import { startServers } from "../../support/servers.ts";
+import { openTestDatabase } from "../../support/test-database.ts";
 
 type Harness = { readonly store: HealthStore; close(): Promise<void> };
 
@@ -23,19 +20,8 @@ const HARNESSES: Readonly<Record<string, () => Promise<Harness>>> = {
     return { store: createMemoryHealthStore(), close: async () => undefined };
   },
   async "on MongoDB"() {
-    const servers = await startServers();
-    const log = createLogger("test", "silent");
-    const database = freshDatabase("health_store");
-    const mongo = await openMongo({ uri: servers.mongodbUri, database, log });
-    await migrate(mongo.db);
-    return {
-      store: createHealthStore(mongo.db),
-      async close() {
-        await mongo.db.dropDatabase();
-        await mongo.close();
-        await servers.stop();
-      },
-    };
+    const { mongo, close } = await openTestDatabase("health_store", migrate);
+    return { store: createHealthStore(mongo.db), close };
   },
 };
 

@@ -7,11 +7,9 @@ import { migrate } from "../../../services/messaging/migrate.ts";
 import { type MessageDocument, toDocument } from "../../../services/messaging/store/documents.ts";
 import { createMessageLists } from "../../../services/messaging/store/lists.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
-import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
-import { freshDatabase } from "../../support/fresh-names.ts";
+import type { Mongo } from "../../../services/shared/io/mongo.ts";
 import { messageIn } from "../../support/messages.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
-import { silentLog } from "../../support/wallet-harness.ts";
+import { openTestDatabase, type TestDatabase } from "../../support/test-database.ts";
 
 const COUNT = 100_000;
 const FIRST_MS = 1_700_000_000_000;
@@ -56,13 +54,11 @@ function nth(at: number): MessageDocument {
 
 describe("a list with several filters", function () {
   this.timeout(120_000);
-  let servers: TestServers;
+  let database: TestDatabase;
   let mongo: Mongo;
   before(async () => {
-    servers = await startServers();
-    const database = freshDatabase("filters");
-    mongo = await openMongo({ uri: servers.mongodbUri, database, log: silentLog });
-    await migrate(mongo.db);
+    database = await openTestDatabase("filters", migrate);
+    mongo = database.mongo;
     const messages = mongo.db.collection<MessageDocument>("messages", {
       writeConcern: { w: 1, j: false },
     });
@@ -71,11 +67,7 @@ describe("a list with several filters", function () {
       await messages.insertMany(some, { ordered: false });
     }
   });
-  after(async () => {
-    await mongo?.db.dropDatabase();
-    await mongo?.close();
-    await servers?.stop();
-  });
+  after(() => database?.close());
 
   async function page(filters: Filters, beforeId?: string, allowsShort = true) {
     const filter = { ...NONE, ...filters, tenantId, beforeId };

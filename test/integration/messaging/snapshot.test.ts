@@ -9,35 +9,27 @@ import { migrate } from "../../../services/messaging/migrate.ts";
 import { type MessageDocument, toDocument } from "../../../services/messaging/store/documents.ts";
 import { openMessageSnapshot } from "../../../services/messaging/store/snapshot.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
-import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
-import { freshDatabase } from "../../support/fresh-names.ts";
+import type { Mongo } from "../../../services/shared/io/mongo.ts";
 import { messageIn } from "../../support/messages.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
-import { silentLog } from "../../support/wallet-harness.ts";
+import { openTestDatabase, type TestDatabase } from "../../support/test-database.ts";
 
 const MESSAGES = 2500;
 
 describe("the walk over all messages that checks stand on", function () {
   this.timeout(30_000);
-  let servers: TestServers;
+  let database: TestDatabase;
   let mongo: Mongo;
   let messages: Message[];
   before(async () => {
-    servers = await startServers();
-    const database = freshDatabase("walk");
-    mongo = await openMongo({ uri: servers.mongodbUri, database, log: silentLog });
-    await migrate(mongo.db);
+    database = await openTestDatabase("walk", migrate);
+    mongo = database.mongo;
     const tenants = [newId("tenant"), newId("tenant")];
     messages = Array.from({ length: MESSAGES }, (_, at) =>
       messageIn("delivered", { id: newId("message"), tenantId: tenants[at % 2] ?? "" }),
     );
     await documents().insertMany(messages.map(toDocument));
   });
-  after(async () => {
-    await mongo.db.dropDatabase();
-    await mongo.close();
-    await servers.stop();
-  });
+  after(() => database?.close());
 
   const documents = () => mongo.db.collection<MessageDocument>("messages");
   async function readAll(

@@ -4,10 +4,8 @@ import type { UsageChange } from "../../../services/messaging/domain/usage.ts";
 import { migrate } from "../../../services/messaging/migrate.ts";
 import { appendUsage, createUsageStore } from "../../../services/messaging/store/usage.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
-import { createLogger } from "../../../services/shared/io/log.ts";
-import { type Mongo, openMongo, runTransaction } from "../../../services/shared/io/mongo.ts";
-import { freshDatabase } from "../../support/fresh-names.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
+import { type Mongo, runTransaction } from "../../../services/shared/io/mongo.ts";
+import { openTestDatabase, type TestDatabase } from "../../support/test-database.ts";
 
 const AT = Date.UTC(2026, 10, 2, 9, 30);
 const QUERY = {
@@ -17,24 +15,18 @@ const QUERY = {
 
 describe("counts of messages in MongoDB", function () {
   this.timeout(60_000);
-  let servers: TestServers;
+  let database: TestDatabase;
   let mongo: Mongo;
 
   before(async () => {
-    servers = await startServers();
-    const log = createLogger("test", "silent");
-    mongo = await openMongo({ uri: servers.mongodbUri, database: freshDatabase("usage"), log });
-    await migrate(mongo.db);
+    database = await openTestDatabase("usage", migrate);
+    mongo = database.mongo;
   });
   beforeEach(async () => {
     await mongo.db.collection("usage_changes").deleteMany({});
     await mongo.db.collection("usage").deleteMany({});
   });
-  after(async () => {
-    await mongo?.db.dropDatabase();
-    await mongo?.close();
-    await servers?.stop();
-  });
+  after(() => database?.close());
 
   const change = (facts: Partial<UsageChange> = {}): UsageChange => ({
     key: {

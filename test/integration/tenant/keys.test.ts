@@ -5,29 +5,25 @@ import { createManualClock } from "../../../services/shared/core/clock.ts";
 import type { AppError } from "../../../services/shared/core/errors.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { createAuditLog } from "../../../services/shared/io/audit-log.ts";
-import { createLogger } from "../../../services/shared/io/log.ts";
-import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
+import type { Mongo } from "../../../services/shared/io/mongo.ts";
 import { createTenantService, type TenantService } from "../../../services/tenant/app/tenants.ts";
 import { hashSecret } from "../../../services/tenant/domain/api-key.ts";
 import { migrate } from "../../../services/tenant/migrate.ts";
 import { createTenantStore } from "../../../services/tenant/store/tenant-store.ts";
-import { freshDatabase } from "../../support/fresh-names.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
+import { openTestDatabase, type TestDatabase } from "../../support/test-database.ts";
 
 /** The size of the longest list. */
 const MANY = 10_000;
 
 describe("the keys of a tenant", function () {
   this.timeout(60_000);
-  let servers: TestServers;
+  let database: TestDatabase;
   let mongo: Mongo;
   let service: TenantService;
 
   before(async () => {
-    servers = await startServers();
-    const log = createLogger("test", "silent");
-    mongo = await openMongo({ uri: servers.mongodbUri, database: freshDatabase("tenant"), log });
-    await migrate(mongo.db);
+    database = await openTestDatabase("tenant", migrate);
+    mongo = database.mongo;
     const cacheInvalidation = { tenantChanged: () => undefined, keyChanged: () => undefined };
     service = createTenantService(
       createTenantStore(mongo.client, mongo.db, createAuditLog(mongo.db, 3_600_000)),
@@ -35,11 +31,7 @@ describe("the keys of a tenant", function () {
       createManualClock(1),
     );
   });
-  after(async () => {
-    await mongo?.db.dropDatabase();
-    await mongo?.close();
-    await servers?.stop();
-  });
+  after(() => database?.close());
 
   const makeKey = async (tenantId: string) => {
     const wanted = { tenantId, mode: "live", scopes: ["messages:send"], allowedNetworks: [] };

@@ -3,8 +3,7 @@ import { expect } from "chai";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
 import type { AppError } from "../../../services/shared/core/errors.ts";
 import { createAuditLog } from "../../../services/shared/io/audit-log.ts";
-import { createLogger } from "../../../services/shared/io/log.ts";
-import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
+import type { Mongo } from "../../../services/shared/io/mongo.ts";
 import {
   createOperatorService,
   type OperatorService,
@@ -12,8 +11,7 @@ import {
 import { hashSecret } from "../../../services/tenant/domain/api-key.ts";
 import { migrate } from "../../../services/tenant/migrate.ts";
 import { createOperatorStore } from "../../../services/tenant/store/operator-store.ts";
-import { freshDatabase } from "../../support/fresh-names.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
+import { openTestDatabase, type TestDatabase } from "../../support/test-database.ts";
 
 const BROWSER = { address: "203.0.113.7", userAgent: "test" };
 const HOUR_MS = 3_600_000;
@@ -21,16 +19,14 @@ const PERSON = "ada@example.org";
 
 describe("operators", function () {
   this.timeout(60_000);
-  let servers: TestServers;
+  let database: TestDatabase;
   let mongo: Mongo;
   let clock: ReturnType<typeof createManualClock>;
   let operators: OperatorService;
 
   before(async () => {
-    servers = await startServers();
-    const log = createLogger("test", "silent");
-    mongo = await openMongo({ uri: servers.mongodbUri, database: freshDatabase("tenant"), log });
-    await migrate(mongo.db);
+    database = await openTestDatabase("tenant", migrate);
+    mongo = database.mongo;
     clock = createManualClock(Date.now());
     operators = createOperatorService({
       store: createOperatorStore(mongo.client, mongo.db, createAuditLog(mongo.db, HOUR_MS)),
@@ -38,11 +34,7 @@ describe("operators", function () {
       clock,
     });
   });
-  after(async () => {
-    await mongo?.db.dropDatabase();
-    await mongo?.close();
-    await servers?.stop();
-  });
+  after(() => database?.close());
 
   const signIn = async (person: string) =>
     operators.openSession((await operators.createLink(person, undefined, 0)).url, BROWSER);
