@@ -1,8 +1,9 @@
-/** A customer's HTTPS server on loopback, with the behaviour that a test sets. */
+/** A customer's server on loopback, with the behaviour that a test sets. */
 import { readFileSync } from "node:fs";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:https";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { verifyWebhook, type WebhookEvent } from "../../clients/typescript/src/client.ts";
 
 /** One request as it arrived. */
 export type Received = {
@@ -36,16 +37,28 @@ export function answer(status: number, text = ""): Behaviour {
   return (response) => void response.writeHead(status).end(text);
 }
 
-/** Starts a receiver, on a free port by default. */
+/** Verifies the signatures of all requests; returns their events. */
+export function verifiedEvents({ received }: Receiver, secret: string): Promise<WebhookEvent[]> {
+  return Promise.all(
+    received.map(({ body, headers }) =>
+      verifyWebhook({
+        body: String(body),
+        signature: String(headers["x-service-signature"]),
+        secret,
+      }),
+    ),
+  );
+}
+
+/** Starts a receiver, on a free port by default; without certificates it serves plain HTTP. */
 export async function startReceiver(
-  tls: { readonly certFile: string; readonly keyFile: string },
+  tls?: { readonly certFile: string; readonly keyFile: string },
   wantedPort = 0,
 ): Promise<Receiver> {
   const received: Received[] = [];
   let behaviour: Behaviour = accept;
   let connections = 0;
-  const options = { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) };
-  const server = createServer(options, (request, response) => {
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
@@ -54,8 +67,15 @@ export async function startReceiver(
       received.push(item);
       behaviour(response, item);
     });
-  });
-  server.on("secureConnection", () => {
+  };
+  const server =
+    tls === undefined
+      ? createServer(handle)
+      : createTlsServer(
+          { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) },
+          handle,
+        );
+  server.on(tls === undefined ? "connection" : "secureConnection", () => {
     connections += 1;
   });
   await new Promise<void>((resolve) => server.listen(wantedPort, "127.0.0.1", resolve));
@@ -69,7 +89,8 @@ export async function startReceiver(
     behave(next) {
       behaviour = next;
     },
-    url: (path = "/hook") => `https://localhost:${port}${path}`,
+    url: (path = "/hook") =>
+      tls === undefined ? `http://127.0.0.1:${port}${path}` : `https://localhost:${port}${path}`,
     at: (path) => received.filter((item) => item.path === path),
     close: () =>
       new Promise((resolve) => {

@@ -1,47 +1,37 @@
 /** `sms listen` and `sms trigger` on the real services, with a server on this computer. */
 import { spawn } from "node:child_process";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect } from "chai";
-import { verifyWebhook, type WebhookEvent } from "../../../clients/typescript/src/client.ts";
 import { collectOutput } from "../../support/child-output.ts";
 import { eventually } from "../../support/poll.ts";
 import { type Customer, type RestStack, sharedRestStack } from "../../support/rest.ts";
+import {
+  answer,
+  type Receiver,
+  startReceiver,
+  verifiedEvents,
+} from "../../support/webhook-receiver.ts";
 
 const MAIN = join(import.meta.dirname, "../../../clients/cli/main.ts");
 
-type Received = { readonly body: string; readonly signature: string | undefined };
-
 describe("sms listen", function () {
   this.timeout(120_000);
-  const received: Received[] = [];
   const children = new Set<ReturnType<typeof spawn>>();
-  let status = 200;
-  let server: Server;
+  let receiver: Receiver;
   let url: string;
   let rest: RestStack;
   let customer: Customer;
 
   before(async () => {
     rest = await sharedRestStack();
-    server = createServer(async (request, response) => {
-      let body = "";
-      for await (const piece of request) body += piece;
-      received.push({ body, signature: String(request.headers["x-service-signature"]) });
-      response.writeHead(status).end();
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    receiver = await startReceiver();
+    url = receiver.url();
   });
-  after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  after(() => receiver?.close());
   beforeEach(async () => {
     customer = await rest.addCustomer();
-    received.length = 0;
-    status = 200;
+    receiver.received.length = 0;
+    receiver.behave(answer(200));
   });
   afterEach(() => {
     for (const child of children) child.kill("SIGKILL");
@@ -76,10 +66,8 @@ describe("sms listen", function () {
     expect(caused.code, caused.err).to.equal(0);
     const { id } = JSON.parse(caused.out);
     const types = ["message.status_changed", "message.sent", "message.undelivered"];
-    await until(() => received.length === 4, "four events");
-    const events: WebhookEvent[] = [];
-    for (const webhook of received)
-      events.push(await verifyWebhook({ ...webhook, secret } as never));
+    await until(() => receiver.received.length === 4, "four events");
+    const events = await verifiedEvents(receiver, secret);
     expect(new Set(events.map(({ type }) => type))).to.deep.equal(new Set(types));
     await until(() => seen.out.split("200 in").length === 5, "a line for each");
     expect(seen.out).to.include(id);
@@ -89,7 +77,7 @@ describe("sms listen", function () {
   });
 
   it("shows a refusal or a missing server in the line, and goes on", async () => {
-    status = 500;
+    receiver.behave(answer(500));
     const words = ["--events", "message.cancelled", "--forward-to"];
     const refused = await listen(...words, url);
     const away = await listen(...words, "http://127.0.0.1:1/");
@@ -97,7 +85,7 @@ describe("sms listen", function () {
     await until(() => refused.seen.out.includes("→ 500 in"), "the status");
     await until(() => away.seen.out.includes("→ "), "the failure");
     expect(away.seen.out).to.match(/message\.cancelled .*→ (ECONNREFUSED|bad port)/);
-    status = 200;
+    receiver.behave(answer(200));
     expect((await run("trigger", "message.cancelled")).code).to.equal(0);
     await until(() => refused.seen.out.includes("→ 200 in"), "the next event");
   });
@@ -121,14 +109,12 @@ describe("sms listen", function () {
       expect(sent.code, sent.err).to.equal(0);
     }
     const secret = (await run("listen", "--print-secret")).out.trim();
-    const events: WebhookEvent[] = [];
-    for (const webhook of received)
-      events.push(await verifyWebhook({ ...webhook, secret } as never));
+    const events = await verifiedEvents(receiver, secret);
     expect(events.map(({ type }) => type)).to.have.members([
       ...["wallet.low_balance", "inbound_message.received", "message.delivered"],
     ]);
     expect(new Set(events.map(({ id }) => id)).size).to.equal(3);
-    status = 400;
+    receiver.behave(answer(400));
     expect((await run("trigger", "wallet.funded", "--forward-to", url)).code, "refused").to.equal(
       4,
     );

@@ -1,11 +1,8 @@
 /** `sms listen` on the real gateway with a webhook service in memory: its requests, and how it survives an outage. */
 import { spawn } from "node:child_process";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect } from "chai";
-import { verifyWebhook } from "../../../clients/typescript/src/client.ts";
 import { ROOT } from "../../../deploy/dev/paths.ts";
 import { STATUS_CHANGED_EXAMPLE } from "../../../gateway/docs/content/event-samples.ts";
 import type { Webhooks } from "../../../gateway/operations/webhooks/webhook-operation.ts";
@@ -13,6 +10,7 @@ import { AppError } from "../../../services/shared/core/errors.ts";
 import { collectOutput } from "../../support/child-output.ts";
 import { eventually } from "../../support/poll.ts";
 import { API_KEY, openRestApp, type RestApp } from "../../support/rest-app.ts";
+import { type Receiver, startReceiver, verifiedEvents } from "../../support/webhook-receiver.ts";
 
 const MAIN = join(ROOT, "clients/cli/main.ts");
 const BODY = JSON.stringify(STATUS_CHANGED_EXAMPLE);
@@ -22,30 +20,20 @@ type Answer = { readonly bodies: string[]; readonly cursor: string };
 
 describe("sms listen", function () {
   this.timeout(60_000);
-  const received: { body: string; signature: string }[] = [];
   let asked: Asked[];
   /** The answers in order; then calls wait for their end. */
   let answers: (Answer | Error)[];
-  let server: Server;
+  let receiver: Receiver;
   let url: string;
   let app: RestApp;
 
   before(async () => {
-    server = createServer(async (request, response) => {
-      let body = "";
-      for await (const piece of request) body += piece;
-      received.push({ body, signature: String(request.headers["x-service-signature"]) });
-      response.writeHead(204).end();
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    receiver = await startReceiver();
+    url = receiver.url();
   });
-  after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  after(() => receiver?.close());
   beforeEach(async () => {
-    received.length = 0;
+    receiver.received.length = 0;
     asked = [];
     const readEvents = async (request: Asked, options?: { readonly signal: AbortSignal }) => {
       asked.push(request);
@@ -91,11 +79,9 @@ describe("sms listen", function () {
     expect(asked.map(({ waitMs }) => waitMs)).to.deep.equal([undefined, 20_000, 20_000]);
     expect(asked[0]?.eventTypes).to.deep.equal(["message.status_changed"]);
     const secret = /whsec_\S+/.exec(out)?.[0] ?? "";
-    const [webhook = { body: "", signature: "" }] = received;
-    expect(webhook.body).to.equal(BODY);
-    expect((await verifyWebhook({ ...webhook, secret })).id).to.equal(
-      (JSON.parse(BODY) as { id: string }).id,
-    );
+    expect(String(receiver.received[0]?.body)).to.equal(BODY);
+    const [event] = await verifiedEvents(receiver, secret);
+    expect(event?.id).to.equal((JSON.parse(BODY) as { id: string }).id);
     expect(out).to.match(/message\.status_changed {2}evt_\w+ {2}msg_\w+ {2}→ 204 in \d+ ms/);
   });
 
@@ -129,7 +115,7 @@ describe("sms listen", function () {
       expect(JSON.parse(out)).to.include({ event_type: type });
     }
     const secret = (await listenUntil(() => false, "--print-secret")).out.trim();
-    const events = await Promise.all(received.map((one) => verifyWebhook({ ...one, secret })));
+    const events = await verifiedEvents(receiver, secret);
     expect(events.map(({ type }) => type)).to.deep.equal([
       ...["wallet.low_balance", "message.delivered", "campaign.failed"],
     ]);
