@@ -6,7 +6,7 @@ const INLINE = "ci/inline-credentials-values.yaml";
 const ON = "operatorConsole.enabled=true";
 
 chartSuite("the operators' console", () => {
-  it("is off, and is then no caller of any service", () => {
+  it("is off by default, and then is no caller of any service", () => {
     const objects = render(MINIMAL);
     const names = workloadsOf(objects).map(({ component }) => component);
     expect(names).to.not.include("operator-console");
@@ -15,7 +15,7 @@ chartSuite("the operators' console", () => {
     expect(secret?.stringData).to.not.have.property("rpc-token-operator-console");
   });
 
-  it("lets in none but the operators who are named, and reads the carrier's ops port", () => {
+  it("admits only the networks of operators in the values, and reads the carrier's ops port", () => {
     const policy = (name: string, set: string[] = []) =>
       ofKind(render(MINIMAL, { set: [ON, ...set] }), "NetworkPolicy").find(
         ({ metadata }) => metadata.name === name,
@@ -30,7 +30,7 @@ chartSuite("the operators' console", () => {
     expect(JSON.stringify(policy("sms-carrier")?.ingress)).to.contain('"operator-console"');
   });
 
-  it("has its public address, as tenant has, whose links begin with it", () => {
+  it("has its public address, which tenant also has for its links", () => {
     const objects = render(MINIMAL, { set: [ON, "operatorConsole.url=https://ops.example.com"] });
     for (const name of ["tenant", "operator-console"]) {
       expect(settingsOf(objects, name), name).to.include({

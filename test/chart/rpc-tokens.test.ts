@@ -122,7 +122,7 @@ chartSuite("tokens of calls between services", () => {
     expect(secret?.stringData?.["rpc-token-billing"]).to.match(/^[0-9a-f]{64}$/);
   });
 
-  it("a system of the operator's own cannot take a caller's name, or name what nobody serves", () => {
+  it("a system of the operator's own cannot take a caller's name, or name a missing service", () => {
     const refused = (...set: string[]) => refusal(MINIMAL, { set });
     const methods = (name: string, list: string) => `rpc.extraCallers.${name}.methods={${list}}`;
     const get = "sms.v1.WalletService/GetWallet";

@@ -98,7 +98,7 @@ async function openConsole(cookie: string): Promise<OpenConsole> {
   };
 }
 
-/** Polls as open pages do, one page for each console in turn. Returns what closes them. */
+/** Polls as open pages do, one page for each console in turn. Returns a function that closes them. */
 async function openPages(
   pages: readonly (readonly Poll[])[],
   cookies: readonly string[],
@@ -135,7 +135,7 @@ async function openPages(
     wait(firstMs);
   };
   for (const [at, browser] of consoles.entries()) {
-    // They were opened at different moments.
+    // People open their pages at different moments.
     for (const one of pages[at % pages.length] ?? []) poll(browser, one, Math.random() * one[1]);
   }
   return async () => {
@@ -146,7 +146,7 @@ async function openPages(
   };
 }
 
-/** The pages that people leave open, with what each asks for. */
+/** The pages that people leave open, with the requests of each. */
 async function pagesOf(on: StackFile) {
   const content = { name: "bench", from: on.sender_id, body: "Hello" };
   const body = JSON.stringify(content);

@@ -232,7 +232,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "TenantService/EnableSecondFactor": internal(OWN_SESSION),
   "TenantService/DisableSecondFactor": internal(OWN_SESSION),
   "TenantService/GetSignInMethods": internal("it says how people sign in to the installation"),
-  "TenantService/BeginOidcSignIn": internal("anybody may begin to sign in"),
+  "TenantService/BeginOidcSignIn": internal("any person may begin to sign in"),
   "TenantService/CompleteOidcSignIn": internal("the provider names the person"),
   "TenantService/InvitePerson": internal(MAKES),
   "TenantService/ListPeople": list("person", onlyTenant),

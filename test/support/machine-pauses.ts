@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
 /**
- * Measures how long this process was kept from running, in seconds: the longest pause until `end`. Another process of
- * the same machine may have had the like, so a test allows a count for it that is measured by time.
+ * Measures the longest pause of this process until `end`, in seconds. Other processes of the machine may pause as long,
+ * so a test of a rate allows for the events of such a pause.
  */
 export function watchPauses(): { readonly end: () => number } {
   const resolutionMs = 1;

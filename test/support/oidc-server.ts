@@ -18,7 +18,7 @@ export type OidcServer = {
   readonly clientSecret: string;
   /** Begins to serve: the client's address is known after its stack has started. */
   serve(redirectUri: string): Promise<void>;
-  /** Who is signed in to the provider from now on. */
+  /** The person of the sign-ins from now on. */
   account: OidcAccount;
   close(): Promise<void>;
 };

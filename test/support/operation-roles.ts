@@ -1,6 +1,6 @@
 /**
- * Who may call which operation of `/v1` in the console, written by hand from docs/contract.md and not taken from the
- * code. Every operation has a row: the test fails for a new one without.
+ * The roles that may call each operation of `/v1` in the console, written by hand from docs/contract.md and not taken
+ * from the code. The test fails for an operation without a row.
  */
 import type { Role } from "../../services/shared/core/roles.ts";
 

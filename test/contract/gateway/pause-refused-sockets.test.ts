@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { type HttpServer, listen } from "../../../gateway/http/server.ts";
 import { eventually } from "../../support/poll.ts";
 
-/** Beyond the timeout of a test: a pause that lasted so long would fail it. */
+/** Longer than the timeout of a test: a test that waits for the whole pause fails. */
 const FAR_MS = 600_000;
 
 describe("REST: a refused connection", () => {

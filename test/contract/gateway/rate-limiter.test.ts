@@ -8,7 +8,7 @@ import { openAwayRedis, useRedis } from "../../support/redis.ts";
 
 const redis = useRedis();
 
-/** One token in 100 s: no test lasts so long, so its buckets do not refill. */
+/** One token in 100 s, which is longer than a test: buckets do not refill. */
 const RATE = 0.01;
 
 for (const [place, isAway] of [

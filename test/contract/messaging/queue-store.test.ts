@@ -206,7 +206,7 @@ for (const [place, open] of Object.entries(HARNESSES)) {
       expect(await store.countIn("nowhere", "single", 10)).to.equal(0);
     });
 
-    it("tells how many wait and are sent at a connector, and since when the oldest waits", async () => {
+    it("counts a connector's waiting and sending messages, and gives when the oldest began to wait", async () => {
       const { connectorId, make } = atOwnConnector();
       const sending = make();
       await harness.put([
@@ -224,7 +224,7 @@ for (const [place, open] of Object.entries(HARNESSES)) {
       expect(await own()).to.deep.equal({ ...counts, waiting: 3, oldestMs: START_MS });
     });
 
-    it("keeps the latest heartbeat of a carrier, and forgets no carrier that has spoken since", async () => {
+    it("keeps the latest heartbeat of a carrier, and deletes no carrier with a later one", async () => {
       for (const [id, atMs] of [
         ["early", 1000],
         ["late", 2000],

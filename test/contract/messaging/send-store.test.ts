@@ -81,7 +81,7 @@ describe("the store of messaging's sends", () => {
     expect(messages).to.equal(1);
   });
 
-  it("asks for admission before each attempt, and answers not before it", async () => {
+  it("asks for admission before each attempt, and returns only after it", async () => {
     const key = newKey();
     await commit([newSend({ key })]);
     const sends = [newSend({ key }), newSend()];

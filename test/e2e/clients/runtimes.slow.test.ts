@@ -22,7 +22,7 @@ const CLIENT = join(ROOT, "clients/typescript/src/client.ts");
 const SECRET = "whsec_of-this-test";
 const EVENT = JSON.stringify({ id: "evt_1", type: "webhook.test", data: {} });
 
-/** A program that uses the client and returns what it saw; `client` is the module's address. */
+/** A program that calls the client and keeps the results in `seen`; `client` is the module's address. */
 const program = (client: string, baseUrl: string) => `
   const { createSmsClient, isSmsError, verifyWebhook } = await import(${JSON.stringify(client)});
   const baseUrl = ${JSON.stringify(baseUrl)};
@@ -94,7 +94,7 @@ describe("the TypeScript client", function () {
       expectWorks(await runOnPage([origin]));
     });
 
-    it("is kept out by the browser where it does not, as by default", async () => {
+    it("is blocked by the browser where the gateway does not allow the origin, as by default", async () => {
       const failed = await runOnPage([]).then(
         () => "",
         (error: Error) => error.message,

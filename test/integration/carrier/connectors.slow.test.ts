@@ -226,8 +226,8 @@ describe("connectors at run time", () => {
   });
 
   /**
-   * Sends five seconds' messages. `used` is the mean rate; `excess` is what the busiest second had above the rate and
-   * above what a pause like the longest of this process can bunch.
+   * Sends the messages of five seconds. `used` is the mean rate. `excess` is the count of the busiest second above the
+   * rate, less the submits that a pause like the longest of this process can bunch.
    */
   async function runAtRate(rate: number) {
     const count = 5 * rate;

@@ -163,7 +163,7 @@ describe("a file of recipients", () => {
     });
   }
 
-  it("with a header of thousands of names is refused for their number, before doubles are looked for", async () => {
+  it("with a header of thousands of names is refused for their number, before the search for doubles", async () => {
     const names = Array.from({ length: 40_000 }, (_, at) => at.toString(36));
     expect(await refusal(`to,${names.join(",")},to\n`)).to.match(/^too_many: .* 66 columns/);
   });

@@ -6,7 +6,7 @@ import { expect } from "chai";
 import { ROOT } from "../../../deploy/dev/paths.ts";
 import { markdown } from "../../support/house-rules.ts";
 
-/** Decisions and changelogs tell of commands of their time. */
+/** Decisions and changelogs may name commands that no longer exist. */
 const documents = markdown.filter(({ path }) => !/^docs\/adr\/|CHANGELOG\.md$/.test(path));
 
 const TARGETS = new Set(
@@ -66,7 +66,7 @@ describe("commands in documents", () => {
     if (blocks.length === 0) continue;
     it(`${path}: every block for a shell parses`, () => {
       for (const block of blocks) {
-        // `<pod>` stands for a name; a shell would take it for a redirection.
+        // Replace placeholders such as `<pod>`: a shell reads them as redirections.
         const text = block.replace(/<[a-z][\w .-]*>/g, "NAME");
         const { status, stderr } = spawnSync("bash", ["-n"], { input: text, encoding: "utf8" });
         expect(status, `${stderr}\n${text}`).to.equal(0);

@@ -6,7 +6,7 @@ import { eventually } from "../../support/poll.ts";
 
 const LIMIT = 3;
 
-/** A queue that stores `stored` messages, counted `counts` times; its clock stands unless a test moves it. */
+/** A queue that stores `stored` messages, counted `counts` times; its clock is at `nowMs`, or 0. */
 type Queue = { stored: number; counts: number; isAway?: boolean; nowMs?: number };
 
 /** Limits over a queue. */

@@ -64,7 +64,7 @@ describe("the role table of the operators' console", () => {
     }
   });
 
-  it("lets nobody move money alone, sign in as a tenant or give a role", () => {
+  it("lets no role move money alone, sign in as a tenant or give a role", () => {
     for (const name of [
       ...["WalletService/FundWallet", "WalletService/AdjustWallet"],
       ...["TenantService/CreatePortalLink", "TenantService/OpenSession"],

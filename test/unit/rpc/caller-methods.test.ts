@@ -26,7 +26,7 @@ const OPERATORS_ALONE = [
 ];
 
 const CONSOLE = "operator-console";
-/** What operators do in their console, by person and role, is not theirs by command alone. */
+/** The operators' console calls the rest of them, for a person with a role. */
 const BY_COMMAND_ALONE = OPERATORS_ALONE.filter((method) => !/Review|UpdateTenant/.test(method));
 
 describe("the methods of each caller", () => {

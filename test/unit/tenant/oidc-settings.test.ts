@@ -19,7 +19,7 @@ describe("the settings of OpenID Connect", () => {
     "ftp://login.example.com",
     "login.example.com",
   ]) {
-    it(`refuse the provider ${issuer}: on the way anybody could sign in as anybody`, () => {
+    it(`refuse the provider ${issuer}: an attacker on the network could sign in as any person`, () => {
       expect(() => TENANT_SETTINGS.OIDC_ISSUER.read(issuer)).to.throw("https://");
     });
   }

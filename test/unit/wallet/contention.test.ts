@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { createContention } from "../../../services/wallet/app/contention.ts";
 
-/** A replica's view; its waits end only when the test lets time pass. */
+/** A replica's view on a manual clock; it records waits, which never end. */
 function open() {
   let now = 0;
   const waits: number[] = [];

@@ -8,7 +8,7 @@ import type { Claimed } from "../../../services/webhook/domain/delivery.ts";
 
 const LEASE = "lease-1";
 
-/** Beyond the timeout of a test: a wait that lasted so long would fail it. */
+/** Longer than the timeout of a test: a test that waits for a whole limit fails. */
 const LONG = { quietMs: 600_000, limitMs: 600_000 };
 
 /** A clock that only waits advance; `respond` runs every `everyMs` of it. */

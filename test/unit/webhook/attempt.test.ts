@@ -96,7 +96,7 @@ describe("a delivery attempt", () => {
     });
   }
 
-  it("that is answered within a millisecond is told from one that made no request", async () => {
+  it("that is answered within a millisecond differs from one that made no request", async () => {
     const answered = { error: "", httpStatus: 200, durationMs: 0, answer: "" } as const;
     const httpClient = {
       send: async () => answered,
