@@ -5,7 +5,7 @@ import { parentPort, workerData } from "node:worker_threads";
 const INTERVAL_MS = 20;
 
 const { gateway, livez, victimKey } = workerData as Record<string, string>;
-/** A busy gateway may refuse a request for a moment. */
+/** A busy gateway may refuse requests of the API for a moment, but never `livez`. */
 const BUSY_STATUS = 503;
 
 const balance: number[] = [];
@@ -17,7 +17,7 @@ async function probe(url: string, latencies: number[], headers: Record<string, s
   const startMs = performance.now();
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(20_000) });
   const text = await response.text();
-  if (response.status === BUSY_STATUS) refused += 1;
+  if (response.status === BUSY_STATUS && url !== livez) refused += 1;
   else if (response.status !== 200) throw new Error(`${url} answers ${response.status}: ${text}`);
   latencies.push(performance.now() - startMs);
 }
