@@ -15,9 +15,11 @@ import {
 import { newSecretText } from "../domain/secrets.ts";
 import {
   type Browser,
+  checkOpen,
   isOpen,
   isSeenLongAgo,
   newSessionTimes,
+  noSession,
   shortBrowser,
 } from "../domain/session.ts";
 import type { OperatorStore } from "./operator-ports.ts";
@@ -44,9 +46,7 @@ export function createOperatorService(parts: {
   const { store, linkUrl, clock } = parts;
 
   async function findOpen(sessionId: string): Promise<OperatorSession> {
-    const session = await store.findSession(sessionId);
-    if (session !== undefined && isOpen(session, clock.now())) return session;
-    throw new AppError("not_found", "There is no such session.");
+    return checkOpen(await store.findSession(sessionId), clock.now());
   }
 
   return {
@@ -111,7 +111,7 @@ export function createOperatorService(parts: {
     async listSessions(sessionId: string): Promise<readonly SignedInOperator[]> {
       const { person } = await findOpen(sessionId);
       const operator = await store.findOperator(person);
-      if (operator === undefined) throw new AppError("not_found", "There is no such session.");
+      if (operator === undefined) throw noSession();
       const sessions = await store.listSessions(person, SESSIONS_LISTED_MAX);
       const open = sessions.filter((one) => isOpen(one, clock.now()));
       return open.map((session) => ({ session, role: operator.role }));
@@ -121,9 +121,7 @@ export function createOperatorService(parts: {
     async endSession(sessionId: string, endedId: string): Promise<void> {
       if (endedId !== sessionId) {
         const [own, other] = await Promise.all([findOpen(sessionId), findOpen(endedId)]);
-        if (own.person !== other.person) {
-          throw new AppError("not_found", "There is no such session.");
-        }
+        if (own.person !== other.person) throw noSession();
       }
       await store.endSession(endedId);
     },

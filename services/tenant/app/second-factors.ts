@@ -9,7 +9,7 @@ import {
   type SecondFactor,
   type UsedCode,
 } from "../domain/second-factor.ts";
-import { isOpen } from "../domain/session.ts";
+import { checkOpen } from "../domain/session.ts";
 import { otpauthUri, toBase32 } from "../domain/totp.ts";
 import type { PeopleStore, SecondFactorStore, SessionStore } from "./identity-ports.ts";
 import { limitAttempts } from "./limit-attempts.ts";
@@ -33,9 +33,7 @@ export function createSecondFactorService(parts: {
   const { store, sessions, people, issuer, clock } = parts;
 
   async function findOpen(sessionId: string) {
-    const session = await sessions.findSession(sessionId);
-    if (session !== undefined && isOpen(session, clock.now())) return session;
-    throw new AppError("not_found", "There is no such session.");
+    return checkOpen(await sessions.findSession(sessionId), clock.now());
   }
 
   /** Throws for a session of a portal link, which belongs to no person. */

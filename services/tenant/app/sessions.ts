@@ -9,9 +9,11 @@ import { signInMail } from "../domain/mails.ts";
 import { newSecretText } from "../domain/secrets.ts";
 import {
   type Browser,
+  checkOpen,
   isOpen,
   isSeenLongAgo,
   newSessionTimes,
+  noSession,
   type Session,
   shortBrowser,
 } from "../domain/session.ts";
@@ -87,9 +89,7 @@ export function createSessionService(parts: {
   }
 
   async function findOpen(sessionId: string): Promise<Session> {
-    const session = await store.findSession(sessionId);
-    if (session !== undefined && isOpen(session, clock.now())) return session;
-    throw new AppError("not_found", "There is no such session.");
+    return checkOpen(await store.findSession(sessionId), clock.now());
   }
 
   return {
@@ -198,7 +198,7 @@ export function createSessionService(parts: {
       const after: Session = { ...before, id: newId("session"), tenantId, role: member.role };
       const secret = newSecretText("ses");
       const ended = await store.replaceSession(before, after, hashSecret(secret));
-      if (ended === undefined) throw new AppError("not_found", "There is no such session.");
+      if (ended === undefined) throw noSession();
       invalidation.sessionEnded(ended);
       return { session: after, secret };
     },
@@ -225,9 +225,7 @@ export function createSessionService(parts: {
     async endSession(sessionId: string, endedId: string): Promise<void> {
       if (endedId !== sessionId) {
         const [own, other] = await Promise.all([findOpen(sessionId), findOpen(endedId)]);
-        if (own.personId === undefined || own.personId !== other.personId) {
-          throw new AppError("not_found", "There is no such session.");
-        }
+        if (own.personId === undefined || own.personId !== other.personId) throw noSession();
       }
       const hash = await store.endSession(endedId);
       if (hash !== undefined) invalidation.sessionEnded(hash);

@@ -1,3 +1,4 @@
+import { AppError } from "../../shared/core/errors.ts";
 import type { Role } from "../../shared/core/roles.ts";
 
 /** A session ends 12 hours after the sign-in, and before when it was idle for an hour. */
@@ -44,6 +45,17 @@ export function shortBrowser({ address, userAgent }: Browser): Browser {
 /** Whether a session still is one. */
 export function isOpen(session: SessionTimes, nowMs: number): boolean {
   return nowMs < session.expiresAtMs && nowMs - session.lastSeenAtMs < IDLE_MS;
+}
+
+/** Returns a session that is open; throws `not_found` for another one, and for none. */
+export function checkOpen<S extends SessionTimes>(session: S | undefined, nowMs: number): S {
+  if (session !== undefined && isOpen(session, nowMs)) return session;
+  throw noSession();
+}
+
+/** The error for a session that does not exist, has ended or belongs to another person. */
+export function noSession(): AppError {
+  return new AppError("not_found", "There is no such session.");
 }
 
 /** Whether its use is to be written down. */
