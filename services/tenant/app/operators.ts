@@ -5,13 +5,7 @@ import { invalidField } from "../../shared/core/limits.ts";
 import type { OperatorRole } from "../../shared/core/operator-roles.ts";
 import { hashSecret } from "../domain/api-key.ts";
 import { canonicalEmail } from "../domain/email.ts";
-import {
-  OPERATOR_LINK_MAX_MS,
-  OPERATOR_LINK_MS,
-  type Operator,
-  type OperatorSession,
-  roleAfter,
-} from "../domain/operator.ts";
+import { type Operator, type OperatorSession, roleAfter } from "../domain/operator.ts";
 import { newSecretText } from "../domain/secrets.ts";
 import {
   type Browser,
@@ -22,6 +16,7 @@ import {
   noSession,
   shortBrowser,
 } from "../domain/session.ts";
+import { askedLifetime, refusedLink } from "../domain/sign-in-link.ts";
 import type { OperatorStore } from "./operator-ports.ts";
 
 /** An open session and the present role of its person. */
@@ -60,10 +55,7 @@ export function createOperatorService(parts: {
       if (!PERSON.test(person)) {
         throw invalidField("person", "invalid_format", "must be ASCII, 128 characters at most");
       }
-      const lifetimeMs = wantedMs || OPERATOR_LINK_MS;
-      if (lifetimeMs < 1000 || lifetimeMs > OPERATOR_LINK_MAX_MS) {
-        throw invalidField("lifetime_ms", "out_of_range", "must be from a second to an hour");
-      }
+      const lifetimeMs = askedLifetime(wantedMs);
       const token = newSecretText("opl");
       const nowMs = clock.now();
       const link = { person, expiresAtMs: nowMs + lifetimeMs };
@@ -91,8 +83,7 @@ export function createOperatorService(parts: {
         const operator = await store.openSession(linkHash, session, hashSecret(secret));
         if (operator !== undefined) return { session, role: operator.role, secret };
       }
-      const text = "This link was used already or is too old; ask for a new one.";
-      throw new AppError("not_found", text);
+      throw refusedLink();
     },
 
     /** The open session of a secret, with the present role of its person. */

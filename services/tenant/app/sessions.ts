@@ -17,7 +17,7 @@ import {
   type Session,
   shortBrowser,
 } from "../domain/session.ts";
-import { LINK_MS, PORTAL_MAX_MS, type SignInLink } from "../domain/sign-in-link.ts";
+import { askedLifetime, LINK_MS, refusedLink, type SignInLink } from "../domain/sign-in-link.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type {
   Mailer,
@@ -125,10 +125,7 @@ export function createSessionService(parts: {
       if (name.length > NAME_MAX) {
         throw invalidField("display_name", "out_of_range", `has more than ${NAME_MAX} characters`);
       }
-      const lifetimeMs = input.lifetimeMs || LINK_MS.portal;
-      if (lifetimeMs < 1000 || lifetimeMs > PORTAL_MAX_MS) {
-        throw invalidField("lifetime_ms", "out_of_range", "must be from a second to an hour");
-      }
+      const lifetimeMs = askedLifetime(input.lifetimeMs);
       const tenant = await tenants.getTenant(input.tenantId);
       const token = newSecretText("ptl");
       const expiresAtMs = clock.now() + lifetimeMs;
@@ -152,19 +149,15 @@ export function createSessionService(parts: {
       browser: Browser,
       code: string,
     ): Promise<{ session: Session; secret: string } | "code_needed"> {
-      const refused = new AppError(
-        "not_found",
-        "This link was used already or is too old; ask for a new one.",
-      );
       const linkHash = hashSecret(token);
       const link = await store.findLink(linkHash);
       const nowMs = clock.now();
-      if (link === undefined || nowMs >= link.expiresAtMs) throw refused;
+      if (link === undefined || nowMs >= link.expiresAtMs) throw refusedLink();
       const member = await memberOf(link);
       const tenantId = member?.tenantId ?? link.tenantId;
       const role = member?.role ?? link.role;
       const isOfNobody = link.personId !== undefined && member === undefined;
-      if (isOfNobody || tenantId === undefined || role === undefined) throw refused;
+      if (isOfNobody || tenantId === undefined || role === undefined) throw refusedLink();
       const used = member && (await factors.checkSignIn(member.id, code));
       if (used === "needed") return "code_needed";
       const session: Session = {
@@ -180,7 +173,8 @@ export function createSessionService(parts: {
       // The mail with this link has arrived, so the address is the person's own.
       const verifiesEmail = member?.role === "owner";
       const options = { verifiesEmail, ...(used === undefined ? {} : { used }) };
-      if (!(await store.openSession(linkHash, session, hashSecret(secret), options))) throw refused;
+      const isOpened = await store.openSession(linkHash, session, hashSecret(secret), options);
+      if (!isOpened) throw refusedLink();
       return { session, secret };
     },
 

@@ -15,10 +15,6 @@ export type Operator = {
 export type OperatorSession = SessionTimes &
   Browser & { readonly id: string; readonly person: string };
 
-/** How long a link works unless its caller asks otherwise, and the longest that it may. */
-export const OPERATOR_LINK_MS = 10 * 60_000;
-export const OPERATOR_LINK_MAX_MS = 3_600_000;
-
 /** The role of an operator for whom a link is made: the asked one, else the present one, else the least. */
 export function roleAfter(
   asked: OperatorRole | undefined,

@@ -1,16 +1,31 @@
+import { AppError } from "../../shared/core/errors.ts";
+import { invalidField } from "../../shared/core/limits.ts";
 import type { Role } from "../../shared/core/roles.ts";
 
 /** How long each kind of link works. */
 export const LINK_MS = {
   sign_in: 15 * 60_000,
   invitation: 7 * 86_400_000,
+  /** A portal's and an operator's, unless their caller asks otherwise. */
   portal: 10 * 60_000,
   /** After a sign-in at an OpenID Connect provider: long enough to type a code of an authenticator. */
   oidc: 5 * 60_000,
 } as const;
 
-/** The longest that a portal link may be asked for. */
-export const PORTAL_MAX_MS = 3_600_000;
+const ASKED_MAX_MS = 3_600_000;
+
+/** How long a link works whose caller may ask for a lifetime; 0 asks for none. Throws `validation_error`. */
+export function askedLifetime(wantedMs: number): number {
+  const lifetimeMs = wantedMs || LINK_MS.portal;
+  if (lifetimeMs >= 1000 && lifetimeMs <= ASKED_MAX_MS) return lifetimeMs;
+  throw invalidField("lifetime_ms", "out_of_range", "must be from a second to an hour");
+}
+
+/** The refusal of a link; the same for an unknown, a used and an old one. */
+export function refusedLink(): AppError {
+  const text = "This link was used already or is too old; ask for a new one.";
+  return new AppError("not_found", text);
+}
 
 /** A link that signs in once. */
 export type SignInLink = {
