@@ -5,6 +5,7 @@ import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo } from "../../shared/io/mongo-errors.ts";
 import type { OperatorStore } from "../app/operator-ports.ts";
 import type { Operator, OperatorSession } from "../domain/operator.ts";
+import { type OpenedDocument, openedDocument, toOpened } from "./session-documents.ts";
 
 /** `_id` is the e-mail address. */
 type OperatorDocument = {
@@ -17,17 +18,7 @@ type OperatorDocument = {
 /** `_id` is the SHA-256 of the token. */
 type LinkDocument = { _id: Binary; person: string; expires_at: Date };
 
-type SessionDocument = {
-  _id: string;
-  /** SHA-256 of the secret. */
-  hash: Binary;
-  person: string;
-  created_at: Date;
-  last_seen_at: Date;
-  expires_at: Date;
-  address: string;
-  user_agent: string;
-};
+type SessionDocument = OpenedDocument & { person: string };
 
 /** Operators belong to no tenant. */
 const NO_TENANT = "";
@@ -79,7 +70,8 @@ export function createOperatorStore(client: MongoClient, db: Db, audit: AuditLog
           { session },
         );
         if (operator === null) return undefined;
-        await sessions.insertOne(toDocument(opened, secretHash), { session });
+        const { person } = opened;
+        await sessions.insertOne({ ...openedDocument(opened, secretHash), person }, { session });
         await write(opened.id, { before: undefined, after: opened }, session);
         return toOperator(operator);
       }),
@@ -135,27 +127,6 @@ function toOperator({ _id, role, created_at, last_sign_in_at }: OperatorDocument
   };
 }
 
-function toDocument(session: OperatorSession, secretHash: Buffer): SessionDocument {
-  return {
-    _id: session.id,
-    hash: new Binary(secretHash),
-    person: session.person,
-    created_at: new Date(session.createdAtMs),
-    last_seen_at: new Date(session.lastSeenAtMs),
-    expires_at: new Date(session.expiresAtMs),
-    address: session.address,
-    user_agent: session.userAgent,
-  };
-}
-
 function toSession(document: SessionDocument): OperatorSession {
-  return {
-    id: document._id,
-    person: document.person,
-    createdAtMs: document.created_at.getTime(),
-    lastSeenAtMs: document.last_seen_at.getTime(),
-    expiresAtMs: document.expires_at.getTime(),
-    address: document.address,
-    userAgent: document.user_agent,
-  };
+  return { ...toOpened(document), person: document.person };
 }

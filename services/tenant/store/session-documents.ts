@@ -1,6 +1,6 @@
 import { Binary } from "mongodb";
 import type { Role } from "../../shared/core/roles.ts";
-import type { Session } from "../domain/session.ts";
+import type { Browser, Session, SessionTimes } from "../domain/session.ts";
 import type { SignInLink } from "../domain/sign-in-link.ts";
 
 /** A document of `sign_in_links`; it goes when the link is used or too old. */
@@ -15,21 +15,50 @@ export type LinkDocument = {
   name?: string;
 };
 
-/** A document of `sessions`; it goes when the session ends. */
-export type SessionDocument = {
+/** The fields that sessions of people and of operators have in common. */
+export type OpenedDocument = {
   _id: string;
   /** SHA-256 of the secret. */
   hash: Binary;
-  tenant_id: string;
-  person_id?: string;
-  name: string;
-  role: Role;
   created_at: Date;
   last_seen_at: Date;
   expires_at: Date;
   address: string;
   user_agent: string;
 };
+
+/** A document of `sessions`; it goes when the session ends. */
+export type SessionDocument = OpenedDocument & {
+  tenant_id: string;
+  person_id?: string;
+  name: string;
+  role: Role;
+};
+
+type Opened = SessionTimes & Browser & { readonly id: string };
+
+export function openedDocument(session: Opened, secretHash: Buffer): OpenedDocument {
+  return {
+    _id: session.id,
+    hash: new Binary(secretHash),
+    created_at: new Date(session.createdAtMs),
+    last_seen_at: new Date(session.lastSeenAtMs),
+    expires_at: new Date(session.expiresAtMs),
+    address: session.address,
+    user_agent: session.userAgent,
+  };
+}
+
+export function toOpened(document: OpenedDocument): Opened {
+  return {
+    id: document._id,
+    createdAtMs: document.created_at.getTime(),
+    lastSeenAtMs: document.last_seen_at.getTime(),
+    expiresAtMs: document.expires_at.getTime(),
+    address: document.address,
+    userAgent: document.user_agent,
+  };
+}
 
 export function linkDocument(hash: Buffer, link: SignInLink): LinkDocument {
   return {
@@ -56,31 +85,20 @@ export function toLink(document: LinkDocument): SignInLink {
 
 export function sessionDocument(session: Session, secretHash: Buffer): SessionDocument {
   return {
-    _id: session.id,
-    hash: new Binary(secretHash),
+    ...openedDocument(session, secretHash),
     tenant_id: session.tenantId,
     ...(session.personId === undefined ? {} : { person_id: session.personId }),
     name: session.name,
     role: session.role,
-    created_at: new Date(session.createdAtMs),
-    last_seen_at: new Date(session.lastSeenAtMs),
-    expires_at: new Date(session.expiresAtMs),
-    address: session.address,
-    user_agent: session.userAgent,
   };
 }
 
 export function toSession(document: SessionDocument): Session {
   return {
-    id: document._id,
+    ...toOpened(document),
     tenantId: document.tenant_id,
     ...(document.person_id === undefined ? {} : { personId: document.person_id }),
     name: document.name,
     role: document.role,
-    createdAtMs: document.created_at.getTime(),
-    lastSeenAtMs: document.last_seen_at.getTime(),
-    expiresAtMs: document.expires_at.getTime(),
-    address: document.address,
-    userAgent: document.user_agent,
   };
 }
