@@ -127,8 +127,9 @@ function createIdentity(
     linkUrl: linkTo(config.CONSOLE_URL, "/console"),
     clock,
   };
+  const provider = openProvider(config, consoleUrl, { log, clock });
   const oidc = createOidcSignInService({
-    provider: config.OIDC_ISSUER === "" ? undefined : openProvider(config, consoleUrl, log),
+    provider,
     store: createOidcSignInStore(mongo.db, box),
     people,
     links: sessions,
@@ -141,22 +142,24 @@ function createIdentity(
     ),
     ...signInHandlers(factors, oidc, {
       email: config.SMTP_URL !== "",
-      oidcName: config.OIDC_ISSUER === "" ? "" : config.OIDC_NAME,
+      oidcName: provider === undefined ? "" : config.OIDC_NAME,
     }),
   };
 }
 
+/** The provider of the settings; undefined when they name none. */
 function openProvider(
   config: Config<typeof TENANT_SETTINGS>,
   consoleUrl: string,
-  log: ServiceContext["log"],
-): OidcProvider {
+  context: Pick<ServiceContext, "log" | "clock">,
+): OidcProvider | undefined {
+  if (config.OIDC_ISSUER === "") return undefined;
   return createOidcProvider({
+    ...context,
     issuer: config.OIDC_ISSUER,
     clientId: config.OIDC_CLIENT_ID,
     clientSecret: config.OIDC_CLIENT_SECRET,
     clientAuth: config.OIDC_CLIENT_AUTH,
     redirectUri: `${consoleUrl}/console/api/oidc/callback`,
-    log,
   });
 }

@@ -1,6 +1,8 @@
 import type { Configuration } from "openid-client";
+import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
+import { createRefreshAheadCache } from "../../shared/flow/refresh-ahead-cache.ts";
 import type { OidcChecks, OidcIdentity, OidcProvider } from "../app/identity-ports.ts";
 
 /** For each request to the provider. */
@@ -18,6 +20,7 @@ export type OidcOptions = {
   readonly clientAuth: "basic" | "post";
   readonly redirectUri: string;
   readonly log: Logger;
+  readonly clock: Clock;
 };
 
 /**
@@ -26,23 +29,15 @@ export type OidcOptions = {
  * not pay for it.
  */
 export function createOidcProvider(options: OidcOptions): OidcProvider {
-  const { redirectUri, log } = options;
-  let known: { readonly config: Promise<Configuration>; readonly untilMs: number } | undefined;
+  const { redirectUri, log, clock } = options;
+  const descriptions = createRefreshAheadCache({
+    ...{ maxAgeMs: DESCRIPTION_MS, sizeMax: 1, clock },
+    load: () => discover(options),
+  });
 
-  function configure(): Promise<Configuration> {
-    if (known !== undefined && Date.now() < known.untilMs) return known.config;
-    const config = discover(options);
-    known = { config, untilMs: Date.now() + DESCRIPTION_MS };
-    // A failure is not kept: the next sign-in asks the provider again.
-    config.catch(() => {
-      known = undefined;
-    });
-    return config;
-  }
-
-  async function available<T>(run: () => Promise<T>): Promise<T> {
+  async function configure(): Promise<Configuration> {
     try {
-      return await run();
+      return await descriptions.get(options.issuer);
     } catch (cause) {
       log.warn({ error: cause }, "the OpenID Connect provider did not answer");
       const text = "The sign-in service does not answer; try again later.";
@@ -53,7 +48,7 @@ export function createOidcProvider(options: OidcOptions): OidcProvider {
   return {
     async begin() {
       const client = await import("openid-client");
-      const config = await available(configure);
+      const config = await configure();
       const checks: OidcChecks = {
         state: client.randomState(),
         nonce: client.randomNonce(),
@@ -72,7 +67,7 @@ export function createOidcProvider(options: OidcOptions): OidcProvider {
 
     async complete(query, checks) {
       const client = await import("openid-client");
-      const config = await available(configure);
+      const config = await configure();
       const address = new URL(redirectUri);
       address.search = query;
       try {
