@@ -75,7 +75,7 @@ export async function start(context: ServiceContext): Promise<void> {
   const answers = createSealedAnswers(createKeyedAnswers(mongo.db, config.IDEMPOTENCY_TTL_MS), box);
   const operators = createOperatorService({
     store: createOperatorStore(mongo.client, mongo.db, audit),
-    linkUrl: linkTo(config.OPERATOR_CONSOLE_URL, "/operators"),
+    linkUrl: linkTo(`${withoutSlash(config.OPERATOR_CONSOLE_URL)}/operators`),
     clock,
   });
   const checks = checkHandlers(createCheckService(createCheckStore(mongo.db), clock));
@@ -84,9 +84,13 @@ export async function start(context: ServiceContext): Promise<void> {
 }
 
 /** Makes the address of a link's token. The token is in the fragment: browsers keep it out of requests and logs. */
-function linkTo(consoleUrl: string, path: string): (token: string) => string {
-  const origin = consoleUrl.replace(/\/+$/, "");
-  return (token) => `${origin}${path}/sign-in#${token}`;
+function linkTo(pages: string): (token: string) => string {
+  return (token) => `${pages}/sign-in#${token}`;
+}
+
+/** The address in the form that a path can follow. */
+function withoutSlash(address: string): string {
+  return address.replace(/\/+$/, "");
 }
 
 /** People, their sessions, and how they sign in. */
@@ -112,7 +116,7 @@ function createIdentity(
   const factorStore = createSecondFactorStore(mongo.client, mongo.db, audit, box);
   const people = createPeopleStore(mongo.client, mongo.db, audit);
   const sessions = createSessionStore(mongo.client, mongo.db, audit);
-  const consoleUrl = config.CONSOLE_URL.replace(/\/+$/, "");
+  const consoleUrl = withoutSlash(config.CONSOLE_URL);
   const factors = createSecondFactorService({
     store: factorStore,
     sessions,
@@ -124,7 +128,7 @@ function createIdentity(
     tenants,
     mailer,
     invalidation,
-    linkUrl: linkTo(config.CONSOLE_URL, "/console"),
+    linkUrl: linkTo(`${consoleUrl}/console`),
     clock,
   };
   const provider = openProvider(config, consoleUrl, { log, clock });
