@@ -1,29 +1,10 @@
-import type { IncomingHttpHeaders } from "node:http";
-import { readCookie } from "../../services/shared/web/session-cookie.ts";
+import { createSecretCookie } from "../../services/shared/web/secret-cookie.ts";
 
 /**
  * The cookie of a browser that is at the OpenID Connect provider. The provider's page sends the browser back, so it is
  * `SameSite=Lax`; it is good for nothing but to end the sign-in that this browser began.
  */
-const NAME = "__Host-sms_oidc";
+export const OIDC_COOKIE = createSecretCookie("__Host-sms_oidc", "oid", "Lax");
 
-const SECRET = /^oid_[A-Za-z0-9_-]{43}$/;
-const LIFETIME_S = 600;
-
-/** The secret in the `Cookie` header; undefined for none. */
-export function oidcSecret(headers: IncomingHttpHeaders): string | undefined {
-  const value = readCookie(headers, NAME);
-  return value !== undefined && SECRET.test(value) ? value : undefined;
-}
-
-/** The `Set-Cookie` header of a sign-in that begins. */
-export function oidcCookie(secret: string): string {
-  return cookie(secret, LIFETIME_S);
-}
-
-function cookie(value: string, seconds: number): string {
-  return `${NAME}=${value}; Path=/; Max-Age=${seconds}; Secure; HttpOnly; SameSite=Lax`;
-}
-
-/** The `Set-Cookie` header that removes it. */
-export const NO_OIDC_COOKIE = cookie("", 0);
+/** As long as tenant keeps a sign-in that is at the provider. */
+export const OIDC_COOKIE_MS = 600_000;

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
-import { NO_OIDC_COOKIE, oidcCookie, oidcSecret } from "../auth/oidc-cookie.ts";
+import { OIDC_COOKIE, OIDC_COOKIE_MS } from "../auth/oidc-cookie.ts";
 import type { RequestState } from "../http/request-state.ts";
 import { setHeader } from "../http/set-header.ts";
 import { admitStranger, type ConsoleRoute, limitStranger } from "./console-request.ts";
@@ -20,7 +20,7 @@ const SHOWN: ReadonlySet<string> = new Set([
 export const beginOidc: ConsoleRoute = async (parts, context) => {
   await admitStranger(parts, context);
   const { url, browserSecret } = await rpcAnswer(parts.tenants.beginOidcSignIn({}));
-  setHeader(context, "Set-Cookie", oidcCookie(browserSecret));
+  setHeader(context, "Set-Cookie", OIDC_COOKIE.header(browserSecret, OIDC_COOKIE_MS));
   context.status = 201;
   context.body = { data: { object: "oidc_sign_in", url } };
 };
@@ -30,13 +30,13 @@ export const beginOidc: ConsoleRoute = async (parts, context) => {
  * and nowhere else: no part of the request's address is in the answer's.
  */
 export const completeOidc: ConsoleRoute = async (parts, context) => {
-  setHeader(context, "Set-Cookie", NO_OIDC_COOKIE);
+  setHeader(context, "Set-Cookie", OIDC_COOKIE.removal);
   // A browser sends the address of the page to links on it; the provider's code is in this one.
   setHeader(context, "Referrer-Policy", "no-referrer");
   try {
     await limitStranger(parts, context);
     const { query } = context.state as RequestState;
-    const browserSecret = oidcSecret(context.req.headers);
+    const browserSecret = OIDC_COOKIE.secretIn(context.req.headers);
     if (browserSecret === undefined) {
       throw new AppError("unauthenticated", "Another browser began this sign-in.");
     }

@@ -8,10 +8,10 @@ import type { TokenBucket } from "../../shared/flow/token-bucket.ts";
 import { rpcAnswer } from "../../shared/rpc/call.ts";
 import { operatorRoleName } from "../../shared/rpc/operator-role.ts";
 import { isFromConsole } from "../../shared/web/same-origin.ts";
-import { createSessionCookie } from "../../shared/web/session-cookie.ts";
+import { createSecretCookie } from "../../shared/web/secret-cookie.ts";
 
 /** The operator's cookie. Cookies do not know ports, so its name differs from that of the tenants' console. */
-export const OPERATOR_COOKIE = createSessionCookie("__Host-sms_operator", "ops");
+export const OPERATOR_COOKIE = createSecretCookie("__Host-sms_operator", "ops");
 
 /** What admission needs. */
 export type Admission = {
