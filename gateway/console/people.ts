@@ -76,9 +76,10 @@ export const removePerson: ConsoleRoute = async (parts, context) => {
 /** Turns off the second factor of a person who lost it. */
 export const resetSecondFactor: ConsoleRoute = async (parts, context) => {
   const caller = await admitOwner(parts, context);
-  const { path } = context.state as RequestState;
-  const [personId = ""] = /usr_[0-9A-Z]{26}/.exec(path) ?? [];
-  const reset = { tenantId: caller.tenantId, personId };
+  const reset = {
+    tenantId: caller.tenantId,
+    personId: personOf(context.state as RequestState),
+  };
   await asPerson(context, caller, () => rpcAnswer(parts.tenants.resetSecondFactor(reset)));
   context.status = 204;
 };
@@ -92,8 +93,9 @@ async function admitOwner(
   throw new AppError("insufficient_scope", `The role ${session.role} lacks the scope ${SCOPE}.`);
 }
 
+/** The person's id in the path. */
 function personOf({ path }: RequestState): string {
-  return path.slice(path.lastIndexOf("/") + 1);
+  return /usr_[0-9A-Z]{26}/.exec(path)?.[0] ?? "";
 }
 
 function renderFound(person: Person | undefined) {
