@@ -1,5 +1,6 @@
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { MONEY_SCALE } from "../shared/core/money.ts";
 import { startLoop } from "../shared/flow/periodic.ts";
 import { createAuditLog } from "../shared/io/audit-log.ts";
 import { startConsumer } from "../shared/io/consumer.ts";
@@ -41,8 +42,6 @@ const SETTLE_INTERVAL_MS = 250;
 
 /** An approved funding is moved at once; this is for one whose process ended before. */
 const FUNDING_SWEEP_MS = 5000;
-/** Amounts are counts of this part of a unit. */
-const UNITS = 10_000n;
 
 /**
  * Starts the wallet: database, event stream, command queue, RPCs, consumer, sweeper, self-check.
@@ -77,7 +76,7 @@ export const start: StartService = async (context) => {
   const fundings = createFundings({
     store: createFundingStore(mongo.client, mongo.db, audit),
     ...{ wallets, clock },
-    approvalAbove: BigInt(config.FUNDING_APPROVAL_ABOVE) * UNITS,
+    approvalAbove: BigInt(config.FUNDING_APPROVAL_ABOVE) * MONEY_SCALE,
   });
   startFundingSweeper(context, fundings);
   const useCases = { wallets, fundings, settleMessages, checkWallets, store, deadLetters, audit };

@@ -1,7 +1,7 @@
 /** Money as a `bigint` count of 1/10,000 of a currency unit: exact, never a float. */
 
 /** How many minor parts one currency unit has. */
-const MONEY_SCALE = 10_000n;
+export const MONEY_SCALE = 10_000n;
 
 /** The largest amount accepted anywhere: far beyond any wallet, far inside an int64. */
 export const AMOUNT_MAX = 1_000_000_000_000n * MONEY_SCALE;

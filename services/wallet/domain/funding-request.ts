@@ -29,7 +29,7 @@ export type Funding = {
   readonly failure: string;
 };
 
-/** Whether an amount needs a second person. */
+/** The first state of a funding: `pending` when its amount needs a second person. */
 export function stateAfterRequest(amount: bigint, approvalAbove: bigint): FundingState {
   return amount > approvalAbove ? "pending" : "approved";
 }
