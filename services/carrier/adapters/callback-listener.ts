@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Clock } from "../../shared/core/clock.ts";
 import { type Listening, listen } from "../../shared/io/listen.ts";
+import { readBody } from "../../shared/io/read-body.ts";
 import {
   type HttpInboundSettings,
   readHttpInbound,
@@ -94,9 +95,9 @@ async function takeCallback(
   if (settings === "not_read") return 503;
   if (!place.isSigned(settings.receiptSecret)) return 404;
   if (request.method !== "POST") return 405;
-  const body = await readBody(request);
+  const body = await readBody(request, BODY_BYTES_MAX);
   if (body === undefined) return 413;
-  return take(parseBody(body, request.headers["content-type"] ?? ""), settings);
+  return take(parseBody(body.toString("utf8"), request.headers["content-type"] ?? ""), settings);
 }
 
 async function takeReceipt(
@@ -141,17 +142,6 @@ function parseBody(body: string, contentType: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request) {
-    bytes += (chunk as Buffer).length;
-    if (bytes > BODY_BYTES_MAX) return undefined;
-    chunks.push(chunk as Buffer);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 function reply(response: ServerResponse, status: number): void {

@@ -1,5 +1,6 @@
 import type { Context } from "koa";
 import { AppError } from "../../shared/core/errors.ts";
+import { readBody } from "../../shared/io/read-body.ts";
 
 /** A list of sender IDs or tenants to name is the longest request of a page. */
 const BODY_BYTES_MAX = 65_536;
@@ -10,15 +11,10 @@ export async function readJson({ req }: Context): Promise<object> {
   if (!/^application\/json(?:;|$)/i.test(req.headers["content-type"] ?? "")) {
     throw new AppError("unsupported_media_type", "Send application/json.");
   }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of req) {
-    bytes += (chunk as Buffer).length;
-    if (bytes > BODY_BYTES_MAX) throw new AppError("payload_too_large", "The body is too large.");
-    chunks.push(chunk as Buffer);
-  }
+  const body = await readBody(req, BODY_BYTES_MAX);
+  if (body === undefined) throw new AppError("payload_too_large", "The body is too large.");
   try {
-    const value: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8"));
+    const value: unknown = JSON.parse(body.toString("utf8"));
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch (cause) {
     throw new AppError("bad_request", "The body is not JSON.", { cause });

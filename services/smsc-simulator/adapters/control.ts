@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { readBody } from "../../shared/io/read-body.ts";
 import type { CountersSnapshot } from "../app/counters.ts";
 import type { Behaviour, BehaviourChange } from "../domain/behaviour.ts";
 import { type HandsetMessage, parseHandsetMessage } from "../domain/handset-message.ts";
@@ -70,15 +71,10 @@ async function answer(request: IncomingMessage, control: ControlPort): Promise<u
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request) {
-    bytes += (chunk as Buffer).length;
-    if (bytes > BODY_BYTES_MAX) throw new ControlError("body is too large");
-    chunks.push(chunk as Buffer);
-  }
+  const body = await readBody(request, BODY_BYTES_MAX);
+  if (body === undefined) throw new ControlError("body is too large");
   try {
-    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+    return JSON.parse(body.toString("utf8"));
   } catch {
     throw new ControlError("body is not JSON");
   }

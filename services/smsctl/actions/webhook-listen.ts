@@ -9,6 +9,7 @@ import { createServer, type Server } from "node:https";
 import { join } from "node:path";
 import { AppError } from "../../shared/core/errors.ts";
 import { findSignatureFault } from "../../shared/core/webhook-signature.ts";
+import { readBody } from "../../shared/io/read-body.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 import { stackFolder } from "../calls/addresses.ts";
 import { tenantId } from "../calls/tenants.ts";
@@ -118,14 +119,9 @@ async function answer(
   take: (request: IncomingMessage, body: Buffer) => boolean,
 ): Promise<void> {
   try {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > BODY_BYTES_MAX) throw new Error("the body is too large");
-      chunks.push(chunk);
-    }
-    response.writeHead(take(request, Buffer.concat(chunks)) ? 204 : 400).end();
+    const body = await readBody(request, BODY_BYTES_MAX);
+    const isTaken = body !== undefined && take(request, body);
+    response.writeHead(isTaken ? 204 : 400).end();
   } catch {
     response.writeHead(400).end();
   }
