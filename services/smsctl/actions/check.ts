@@ -32,7 +32,9 @@ export const check: Run = async (context) => {
   const reports = await withStreamsClosed(signal, (ended) =>
     checkAll({ clients, tenantId, note: output.note, signal: ended }, output),
   );
-  const breaches = reports.flatMap((report) => report.breaches);
+  const breaches = reports
+    .flatMap((report) => report.breaches)
+    .map(({ invariant, what, ids }) => ({ invariant, what, ids: [...ids] }));
   const unlisted = reports.reduce((sum, report) => sum + report.unlisted, 0);
   const looked = Object.assign({}, ...reports.map((report) => report.looked)) as Record<
     string,
@@ -42,7 +44,7 @@ export const check: Run = async (context) => {
   const isOk = breaches.length === 0 && unfinished.length === 0;
   await output.result({
     ok: isOk,
-    breaches: breaches.map(({ invariant, what, ids }) => ({ invariant, what, ids: [...ids] })),
+    breaches,
     ...(unlisted === 0 ? {} : { unlisted }),
     ...(unfinished.length === 0 ? {} : { unfinished }),
     ...looked,
@@ -50,12 +52,15 @@ export const check: Run = async (context) => {
   const sent = breaches.slice(0, SENT_MAX);
   const counted = Object.entries(looked).map(([name, count]) => [name, BigInt(count)] as const);
   const run = {
-    ...{ tenantId, startedAtMs: BigInt(startedAtMs), ok: isOk, unfinished },
-    breaches: sent.map(({ invariant, what, ids }) => ({ invariant, what, ids: [...ids] })),
+    tenantId,
+    startedAtMs: BigInt(startedAtMs),
+    ok: isOk,
+    breaches: sent,
+    unfinished,
     unlisted: BigInt(unlisted + breaches.length - sent.length),
     compared: Object.fromEntries(counted),
   };
-  // The check has proved what it has, whether its result can be stored or not.
+  // The command ends the same whether its result can be stored or not.
   await clients.tenants.recordCheck(run, { timeoutMs: 5000 }).catch((thrown: unknown) => {
     output.note(`the result was not stored: ${toAppError(thrown).message}`);
   });
