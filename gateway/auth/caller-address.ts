@@ -54,7 +54,7 @@ export function callerAddress(
 }
 
 /**
- * What one client has for itself: an IPv4 address, or the /64 of an IPv6 address (RFC 6177). Text that is no address
+ * The network of one client: an IPv4 address, or the /64 of an IPv6 address (RFC 6177). Text that is no address
  * is returned as it is.
  */
 export function networkOf(address: string): string {

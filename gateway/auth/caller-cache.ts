@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { setRecent } from "../../services/shared/flow/lru.ts";
 import type { Caller } from "./caller.ts";
 
-/** Why a secret that was good is good no more. */
+/** The reason that a secret no longer works. */
 export type SecretEnd = "revoked" | "expired";
 
 /** The caller behind a secret, or the end of one that was good; undefined for an unknown one. */

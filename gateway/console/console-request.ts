@@ -28,7 +28,7 @@ const BODY_BYTES_MAX = 4096;
 /** Requests of strangers, by network: one a second, twenty at once. */
 const STRANGERS = { rate: 1, burst: 20, cost: 1 } as const;
 
-/** A body with these members, perhaps the optional ones, and no others. */
+/** A body with the required members, any of the optional ones, and no others. */
 export function compileBody(
   required: Readonly<Record<string, Schema>>,
   optional: Readonly<Record<string, Schema>> = {},

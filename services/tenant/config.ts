@@ -30,8 +30,8 @@ export const TENANT_SETTINGS = {
   /** The public address of the console, without a path; links in mails begin with it. Empty gives paths alone. */
   CONSOLE_URL: webAddress(""),
   /**
-   * The OpenID Connect provider, such as `https://login.example.com`; empty for none. It must be HTTPS, except on this
-   * machine. Needs `OIDC_CLIENT_ID` and `CONSOLE_URL`. The provider sends browsers back to
+   * The OpenID Connect provider, such as `https://login.example.com`; empty for none. It must be HTTPS, except on
+   * loopback. Needs `OIDC_CLIENT_ID` and `CONSOLE_URL`. The provider sends browsers back to
    * `<CONSOLE_URL>/console/api/oidc/callback`.
    */
   OIDC_ISSUER: readBy(checkIssuer, ""),
@@ -48,7 +48,7 @@ export const TENANT_SETTINGS = {
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** Over plain HTTP anybody on the way could sign in as anybody. */
+/** Over plain HTTP an attacker on the network could sign in as any person. */
 function checkIssuer(text: string): void {
   const url = URL.parse(text);
   const isLocal = url?.protocol === "http:" && LOOPBACK.test(url.hostname);

@@ -122,7 +122,7 @@ chartSuite("tokens of calls between services", () => {
     expect(secret?.stringData?.["rpc-token-billing"]).to.match(/^[0-9a-f]{64}$/);
   });
 
-  it("a system of the operator's own cannot take a caller's name, or name a missing service", () => {
+  it("rpc.extraCallers refuses a name of the chart's own callers, and a service that no component serves", () => {
     const refused = (...set: string[]) => refusal(MINIMAL, { set });
     const methods = (name: string, list: string) => `rpc.extraCallers.${name}.methods={${list}}`;
     const get = "sms.v1.WalletService/GetWallet";

@@ -13,12 +13,12 @@ import { createSecretCookie } from "../../shared/web/secret-cookie.ts";
 /** The operator's cookie. Cookies do not know ports, so its name differs from that of the tenants' console. */
 export const OPERATOR_COOKIE = createSecretCookie("__Host-sms_operator", "ops");
 
-/** What admission needs. */
+/** The dependencies of admission. */
 export type Admission = {
   readonly tenants: Client<typeof TenantService>;
   /** The public origin of this console; empty when only the `Host` header names it. */
   readonly ownOrigin: string;
-  /** Of attempts to sign in, of all strangers together: tokens cannot be guessed, and floods cost nothing. */
+  /** Limits sign-ins of all browsers together, so that a flood costs tenant nothing. */
   readonly strangers: TokenBucket;
 };
 

@@ -3,7 +3,7 @@ import type { Routes } from "./routes.ts";
 
 const TIMEOUT_MS = 10_000;
 
-/** The route for a page of a carrier's ops port, which holds what no RPC has. */
+/** The route for a page of a carrier's ops port; no RPC returns this data. */
 export function carrierRoutes(opsUrl: string, token: string): Routes["fixed"] {
   return {
     "GET unmatched-receipts": async () => {

@@ -5,7 +5,7 @@
  */
 import type { OperatorRole } from "../../shared/core/operator-roles.ts";
 
-/** What becomes of a call. */
+/** Permits a method to roles, or refuses it with the reason. */
 export type Rule =
   | {
       readonly roles: readonly OperatorRole[];

@@ -29,7 +29,7 @@ export const link: Run = async (context) => {
   return 0;
 };
 
-const ONCE = "The link signs in once; who has it is signed in.";
+const ONCE = "The link signs in once. Anyone who has it can sign in.";
 
 async function operatorLink(context: CommandContext): Promise<number> {
   const { clients, options, output } = context;

@@ -26,7 +26,7 @@ export type SecondFactorStore = {
   enable(tenantId: string, before: SecondFactor, after: SecondFactor): Promise<boolean>;
   /** False when it is off. */
   remove(tenantId: string, personId: string): Promise<boolean>;
-  /** Those of the people whose factor is on. */
+  /** The ids of the people whose factor is on. */
   findEnabled(personIds: readonly string[]): Promise<ReadonlySet<string>>;
 };
 
@@ -92,7 +92,7 @@ export type SessionStore = {
   forgetAttempts(key: string): Promise<void>;
 };
 
-/** What a sign-in at a provider must come back with. */
+/** The values that the provider must send back to complete a sign-in. */
 export type OidcChecks = {
   readonly state: string;
   readonly nonce: string;
@@ -100,14 +100,14 @@ export type OidcChecks = {
   readonly verifier: string;
 };
 
-/** Who signed in at the provider. */
+/** The identity that the provider confirmed. */
 export type OidcIdentity = { readonly email: string; readonly isEmailVerified: boolean };
 
 /** An OpenID Connect provider. Both calls throw `service_unavailable` when it does not answer. */
 export type OidcProvider = {
-  /** Where the browser goes, and what it must come back with. */
+  /** The address for the browser, and the values that must come back. */
   begin(): Promise<{ readonly url: string; readonly checks: OidcChecks }>;
-  /** Exchanges the query of the browser's return; throws `unauthenticated` unless everything is right. */
+  /** Exchanges the query of the browser's return; throws `unauthenticated` unless every check passes. */
   complete(query: string, checks: OidcChecks): Promise<OidcIdentity>;
 };
 

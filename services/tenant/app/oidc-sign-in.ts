@@ -6,7 +6,7 @@ import { newSecretText } from "../domain/secrets.ts";
 import { LINK_MS } from "../domain/sign-in-link.ts";
 import type { OidcProvider, OidcSignInStore, PeopleStore, SessionStore } from "./identity-ports.ts";
 
-/** How long a person may stay at the provider. */
+/** The longest time between the start of a sign-in and the return from the provider. */
 export const OIDC_SIGN_IN_MS = 10 * 60_000;
 
 const QUERY_CHARS_MAX = 8192;
@@ -51,13 +51,13 @@ export function createOidcSignInService(parts: {
         throw new AppError("unauthenticated", "The sign-in took too long, or began elsewhere.");
       }
       const identity = await known.complete(query.slice(0, QUERY_CHARS_MAX), begun.checks);
-      // An address that its owner has not confirmed to the provider would let anybody in as anybody.
+      // With an address that its owner has not confirmed, a stranger could sign in as any person.
       if (!identity.isEmailVerified) {
         throw new AppError("email_not_verified", "The provider has not verified this address.");
       }
       const personId = await people.findPersonByEmail(canonicalEmail(identity.email));
       if (personId === undefined) {
-        throw new AppError("not_found", "Nobody with this address was invited.");
+        throw new AppError("not_found", "This address was not invited.");
       }
       const token = newSecretText("oil");
       const expiresAtMs = clock.now() + LINK_MS.oidc;

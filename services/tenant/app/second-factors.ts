@@ -26,7 +26,7 @@ export function createSecondFactorService(parts: {
     "findSession" | "findAttempts" | "storeAttempts" | "forgetAttempts"
   >;
   readonly people: Pick<PeopleStore, "membershipsOf">;
-  /** What an authenticator shows above the code. */
+  /** The name that an authenticator shows above the code. */
   readonly issuer: string;
   readonly clock: Clock;
 }) {
@@ -58,7 +58,7 @@ export function createSecondFactorService(parts: {
 
   return {
     /**
-     * What a sign-in uses up: nothing for a person without a factor. "needed": a code must be given.
+     * The code that a sign-in uses up; undefined for a person without a factor. "needed": a code must be given.
      * Errors: those of `tryCode`.
      */
     async checkSignIn(personId: string, code: string): Promise<UsedCode | "needed" | undefined> {
@@ -118,7 +118,7 @@ export function createSecondFactorService(parts: {
     },
 
     /**
-     * Turns the factor of a tenant's person off, who can give no code. Errors: `not_found`, and
+     * Turns off the factor of a tenant's person, who has no code to give. Errors: `not_found`, and
      * `invalid_state_transition` when it is off, or when other tenants would lose its protection.
      */
     async reset(tenantId: string, personId: string, isInAllTenants: boolean): Promise<void> {

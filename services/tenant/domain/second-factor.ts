@@ -13,13 +13,13 @@ export type SecondFactor = {
   readonly recoveryHashes: readonly Buffer[];
 };
 
-/** What a right code uses up. */
+/** The part of a factor that a right code uses up: its step, or the recovery code. */
 export type UsedCode = { readonly step: number } | { readonly recoveryHash: Buffer };
 
 /** RFC 4226 section 4 recommends 160 bits. */
 const SECRET_BYTES = 20;
 const RECOVERY_CODES = 10;
-/** 80 bits: nothing that can be guessed, also by someone who has the hashes. */
+/** 80 bits cannot be guessed, even with the hashes. */
 const RECOVERY_BYTES = 10;
 
 export function newFactorSecret(): Uint8Array {
@@ -38,7 +38,7 @@ export function recoveryHash(code: string): Buffer {
   return hashSecret(code.toUpperCase().replace(/[^A-Z2-7]/g, ""));
 }
 
-/** What a code uses up; undefined for one that is wrong or was used. */
+/** The part that a code uses up; undefined for a code that is wrong or was used. */
 export function readCode(factor: SecondFactor, text: string, nowMs: number): UsedCode | undefined {
   const digits = text.replace(/\s/g, "");
   if (/^\d+$/.test(digits)) {

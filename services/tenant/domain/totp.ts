@@ -33,8 +33,8 @@ export function codeOf(secret: Uint8Array, step: number): string {
 }
 
 /**
- * The step whose code it is, after `lastStep`; undefined for a wrong code and for one of a step that was used. A code
- * that was seen on the way is therefore of no use (RFC 6238 section 5.2).
+ * The step whose code it is, after `lastStep`; undefined for a wrong code and for one of a step that was used. So an
+ * intercepted code does not work again (RFC 6238 section 5.2).
  */
 export function stepOfCode(
   secret: Uint8Array,
@@ -52,7 +52,7 @@ export function stepOfCode(
   return found;
 }
 
-/** The address that a QR code of an authenticator holds; `issuer` and `account` are what it shows. */
+/** The address for the QR code of an authenticator, which shows `issuer` and `account`. */
 export function otpauthUri(secret: Uint8Array, issuer: string, account: string): string {
   const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`;
   return `otpauth://totp/${label}?secret=${toBase32(secret)}&issuer=${encodeURIComponent(issuer)}`;

@@ -93,7 +93,7 @@ export function createSecondFactorStore(
   };
 }
 
-/** Uses up a code in the transaction of what it permits; false when another call has used it. */
+/** Uses up a code in the caller's transaction; false when another call has used it. */
 export async function spendCode(
   db: Db,
   personId: string,

@@ -44,7 +44,7 @@ export type Fundings = ReturnType<typeof createFundings>;
 /** Approved fundings that one sweep moves. */
 export const SWEEP_FUNDINGS = 100;
 
-/** The source of a movement that a sweep makes: the decision was in a call before. */
+/** The source of a movement by a sweep: an earlier call stored the decision. */
 const SWEEP: Omit<AuditSource, "actor" | "requestId"> = {
   method: "sms.v1.WalletService/DecideFunding",
   caller: "wallet",
@@ -141,7 +141,7 @@ export function createFundings(parts: {
       return { items, nextCursor: found.length > limit ? (items.at(-1)?.id ?? "") : "" };
     },
 
-    /** Moves what a process that ended has left approved. Returns how many it found. */
+    /** Moves the approved fundings that an ended process left. Returns their number. */
     async sweep(): Promise<number> {
       const found = await store.listApproved(SWEEP_FUNDINGS);
       for (const funding of found) {

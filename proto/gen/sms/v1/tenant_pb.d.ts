@@ -945,7 +945,7 @@ export declare type AuthenticateSessionsResponse_Answer = Message<"sms.v1.Authen
 export declare const AuthenticateSessionsResponse_AnswerSchema: GenMessage<AuthenticateSessionsResponse_Answer>;
 
 /**
- * Why a secret that was good is good no more.
+ * The reason that a key no longer works.
  *
  * @generated from enum sms.v1.KeyEnd
  */
@@ -1310,7 +1310,7 @@ export declare const TenantService: GenService<{
   },
   /**
    * Ends it with a one-time link. UNAUTHENTICATED when the provider refused, or another browser began it;
-   * PERMISSION_DENIED email_not_verified; NOT_FOUND when nobody with that address was invited.
+   * PERMISSION_DENIED email_not_verified; NOT_FOUND when the address was not invited.
    *
    * @generated from rpc sms.v1.TenantService.CompleteOidcSignIn
    */

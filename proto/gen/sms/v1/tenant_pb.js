@@ -233,7 +233,7 @@ export const KeyEndSchema = /*@__PURE__*/
   enumDesc(file_sms_v1_tenant, 0);
 
 /**
- * Why a secret that was good is good no more.
+ * The reason that a key no longer works.
  *
  * @generated from enum sms.v1.KeyEnd
  */

@@ -1559,8 +1559,8 @@ export declare const WalletService: GenService<{
   },
   /**
    * Approves or refuses a pending funding. PERMISSION_DENIED insufficient_scope: its own requester may not approve it,
-   * and may refuse it. A repeat by the same person is harmless. FAILED_PRECONDITION invalid_state_transition: decided
-   * otherwise before.
+   * and may refuse it. A repeat by the same person is harmless. FAILED_PRECONDITION invalid_state_transition: another
+   * decision was stored first.
    *
    * @generated from rpc sms.v1.WalletService.DecideFunding
    */
