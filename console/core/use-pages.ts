@@ -4,6 +4,15 @@ import type { Page } from "../api/types.ts";
 import { onlyFirst, type ShownPages, withFirst, withNext } from "./merge-pages.ts";
 import { useResource } from "./use-resource.ts";
 
+/** The rows of a list that are not shown yet. */
+export type MoreRows = {
+  readonly hasMore?: boolean;
+  readonly isLoadingMore?: boolean;
+  readonly onMore?: () => void;
+  /** Present when more than a page of new rows has come since the first page was shown. */
+  readonly onNewest?: (() => void) | undefined;
+};
+
 /** A list that grows page by page. Its first page is asked for every `everyMs` and taken into the shown rows. */
 export function usePages<T extends object>(
   key: string,
@@ -58,11 +67,13 @@ export function usePages<T extends object>(
     ...first,
     problem: first.problem ?? problem,
     rows: own?.rows ?? [],
-    hasMore: next !== null,
-    isLoadingMore,
-    loadMore,
-    /** Present when more than a page of new rows has come since the first page was shown. */
-    showNewest: own?.isBehind === true ? showNewest : undefined,
+    /** For the table of the rows. */
+    more: {
+      hasMore: next !== null,
+      isLoadingMore,
+      onMore: () => void loadMore(),
+      onNewest: own?.isBehind === true ? showNewest : undefined,
+    } satisfies MoreRows,
   };
 }
 

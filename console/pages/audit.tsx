@@ -22,10 +22,7 @@ export function AuditPage() {
           caption="Changes"
           rows={list.rows}
           keyOf={({ id }) => id}
-          hasMore={list.hasMore}
-          isLoadingMore={list.isLoadingMore}
-          onMore={() => void list.loadMore()}
-          onNewest={list.showNewest}
+          {...list.more}
           columns={[
             { heading: "Time", cell: (row) => <Time at={row.created_at} /> },
             { heading: "What", cell: (row) => row.action.replaceAll(/[._]/g, " ") },

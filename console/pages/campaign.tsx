@@ -299,10 +299,7 @@ function Recipients({ campaign }: { readonly campaign: Campaign }) {
           caption="Recipients"
           rows={list.rows}
           keyOf={indexOf}
-          hasMore={list.hasMore}
-          isLoadingMore={list.isLoadingMore}
-          onMore={() => void list.loadMore()}
-          onNewest={list.showNewest}
+          {...list.more}
           columns={[
             {
               heading: "Number",

@@ -37,10 +37,7 @@ export function CampaignsPage() {
           caption="Campaigns"
           rows={list.rows}
           keyOf={({ id }) => id}
-          hasMore={list.hasMore}
-          isLoadingMore={list.isLoadingMore}
-          onMore={() => void list.loadMore()}
-          onNewest={list.showNewest}
+          {...list.more}
           columns={[
             {
               heading: "Name",

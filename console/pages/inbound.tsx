@@ -41,10 +41,7 @@ export function InboundPage() {
           caption="Inbound messages"
           rows={list.rows}
           keyOf={({ id }) => id}
-          hasMore={list.hasMore}
-          isLoadingMore={list.isLoadingMore}
-          onMore={() => void list.loadMore()}
-          onNewest={list.showNewest}
+          {...list.more}
           columns={[
             { heading: "Time", cell: (row) => <Time at={row.received_at} /> },
             { heading: "From", cell: (row) => row.from },

@@ -40,10 +40,7 @@ export function KeysPage() {
           caption="API keys"
           rows={list.rows}
           keyOf={({ id }) => id}
-          hasMore={list.hasMore}
-          isLoadingMore={list.isLoadingMore}
-          onMore={() => void list.loadMore()}
-          onNewest={list.showNewest}
+          {...list.more}
           columns={[
             { heading: "Name", cell: (row) => row.name ?? row.id },
             { heading: "Ends in", cell: (row) => row.hint ?? "" },

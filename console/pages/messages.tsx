@@ -104,16 +104,7 @@ export function MessagesPage() {
       {!list.isLoading && list.rows.length === 0 && list.problem === undefined && (
         <Empty title="No message matches.">Take a field away, or give an earlier time.</Empty>
       )}
-      {list.rows.length > 0 && (
-        <MessageTable
-          caption="Messages"
-          rows={list.rows}
-          hasMore={list.hasMore}
-          isLoadingMore={list.isLoadingMore}
-          onMore={() => void list.loadMore()}
-          onNewest={list.showNewest}
-        />
-      )}
+      {list.rows.length > 0 && <MessageTable caption="Messages" rows={list.rows} {...list.more} />}
     </>
   );
 }

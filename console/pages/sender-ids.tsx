@@ -47,10 +47,7 @@ export function SenderIdsPage() {
           caption="Sender IDs"
           rows={list.rows}
           keyOf={({ id }) => id}
-          hasMore={list.hasMore}
-          isLoadingMore={list.isLoadingMore}
-          onMore={() => void list.loadMore()}
-          onNewest={list.showNewest}
+          {...list.more}
           columns={[
             { heading: "Name", cell: (row) => <strong>{row.name}</strong> },
             { heading: "Status", cell: (row) => <Status value={row.status} /> },

@@ -58,10 +58,7 @@ export function StatementPage() {
           caption="Movements"
           rows={list.rows}
           keyOf={({ id }) => id}
-          hasMore={list.hasMore}
-          isLoadingMore={list.isLoadingMore}
-          onMore={() => void list.loadMore()}
-          onNewest={list.showNewest}
+          {...list.more}
           columns={[
             { heading: "Time", cell: (row) => <Time at={row.created_at} /> },
             { heading: "Kind", cell: (row) => <Status value={row.kind} /> },

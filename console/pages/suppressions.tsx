@@ -44,10 +44,7 @@ export function SuppressionsPage() {
           caption="Opted-out numbers"
           rows={list.rows}
           keyOf={idOf}
-          hasMore={list.hasMore}
-          isLoadingMore={list.isLoadingMore}
-          onMore={() => void list.loadMore()}
-          onNewest={list.showNewest}
+          {...list.more}
           columns={[
             { heading: "Number", cell: (row) => row.number },
             { heading: "For", cell: (row) => row.sender_id ?? "all sender IDs" },

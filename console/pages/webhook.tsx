@@ -156,10 +156,7 @@ function Deliveries({
           caption="Deliveries"
           rows={list.rows}
           keyOf={(row) => row.id}
-          hasMore={list.hasMore}
-          isLoadingMore={list.isLoadingMore}
-          onMore={() => void list.loadMore()}
-          onNewest={list.showNewest}
+          {...list.more}
           columns={[
             { heading: "Time", cell: (row) => <Time at={row.created_at} /> },
             { heading: "Event", cell: (row) => row.event_type },

@@ -1,5 +1,6 @@
 import type { Message } from "../api/types.ts";
 import { showMoney } from "../core/money.ts";
+import type { MoreRows } from "../core/use-pages.ts";
 import { Status, Time } from "./basics.tsx";
 import { type Column, Table } from "./table.tsx";
 
@@ -32,10 +33,6 @@ export function MessageTable({
 }: {
   readonly caption: string;
   readonly rows: readonly Message[];
-  readonly hasMore?: boolean;
-  readonly isLoadingMore?: boolean;
-  readonly onMore?: () => void;
-  readonly onNewest?: (() => void) | undefined;
-}) {
+} & MoreRows) {
   return <Table caption={caption} columns={COLUMNS} rows={rows} keyOf={({ id }) => id} {...more} />;
 }

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { CHUNK_ROWS, chunksOf } from "../core/row-chunks.ts";
 import { useFixedWidths } from "../core/use-fixed-widths.ts";
 import { useNear } from "../core/use-near.ts";
+import type { MoreRows } from "../core/use-pages.ts";
 
 /** A column: its heading and what it shows of a row. */
 export type Column<T> = {
@@ -37,12 +38,7 @@ export function Table<T>({
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
-  readonly hasMore?: boolean;
-  readonly isLoadingMore?: boolean;
-  readonly onMore?: () => void;
-  /** Given when new rows have come that are not among these. */
-  readonly onNewest?: (() => void) | undefined;
-}) {
+} & MoreRows) {
   const chunks = chunksOf(rows);
   const isLong = chunks.length > 1;
   const table = useFixedWidths(isLong);

@@ -47,9 +47,7 @@ export function FundingsPage() {
           caption="Fundings"
           rows={list.rows}
           keyOf={({ id }) => id}
-          hasMore={list.hasMore}
-          isLoadingMore={list.isLoadingMore}
-          onMore={() => void list.loadMore()}
+          {...list.more}
           columns={[
             { heading: "Asked", cell: (row) => <At ms={row.requestedAtMs} /> },
             {

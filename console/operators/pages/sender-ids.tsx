@@ -48,9 +48,7 @@ export function SenderIdsPage() {
           caption="Sender IDs"
           rows={list.rows}
           keyOf={({ id }) => id}
-          hasMore={list.hasMore}
-          isLoadingMore={list.isLoadingMore}
-          onMore={() => void list.loadMore()}
+          {...list.more}
           columns={[
             { heading: "Name", cell: (row) => <strong>{row.name}</strong> },
             {

@@ -43,9 +43,7 @@ export function TenantsPage() {
           caption="Tenants"
           rows={list.rows}
           keyOf={({ id }) => id}
-          hasMore={list.hasMore}
-          isLoadingMore={list.isLoadingMore}
-          onMore={() => void list.loadMore()}
+          {...list.more}
           columns={[
             {
               heading: "Name",
