@@ -1,3 +1,4 @@
+import type { Page } from "../../api/types.ts";
 import { rpc } from "../api/rpc.ts";
 import type { Tenant } from "../api/types.ts";
 
@@ -17,4 +18,14 @@ export async function tenantNames(
     for (const { id, name } of found.tenants) names.set(id, name);
   }
   return names;
+}
+
+/** A page of a list over all tenants: each row with the name of its tenant. */
+export async function withTenantNames<T extends { readonly tenantId: string }>(
+  rows: readonly T[],
+  nextCursor: string,
+): Promise<Page<T & { readonly tenantName: string }>> {
+  const names = await tenantNames(rows.map(({ tenantId }) => tenantId));
+  const data = rows.map((row) => ({ ...row, tenantName: names.get(row.tenantId) ?? row.tenantId }));
+  return { data, next_cursor: nextCursor || null };
 }

@@ -83,7 +83,7 @@ export function AuditPage() {
             {
               heading: "Tenant",
               isMinor: true,
-              cell: (row) => <TenantLink id={row.tenantId} names={names} />,
+              cell: (row) => <TenantLink id={row.tenantId} name={names?.get(row.tenantId)} />,
             },
             { heading: "What", cell: (row) => <What record={row} /> },
           ]}

@@ -8,7 +8,7 @@ import { Table } from "../../parts/table.tsx";
 import { rpc } from "../api/rpc.ts";
 import type { Funding } from "../api/types.ts";
 import { useMay, useSession } from "../core/session-context.ts";
-import { tenantNames } from "../core/tenant-names.ts";
+import { withTenantNames } from "../core/tenant-names.ts";
 import { word } from "../core/values.ts";
 import { At, Money, TenantLink, Waiting } from "../parts/parts.tsx";
 
@@ -52,9 +52,7 @@ export function FundingsPage() {
             { heading: "Asked", cell: (row) => <At ms={row.requestedAtMs} /> },
             {
               heading: "Tenant",
-              cell: (row) => (
-                <TenantLink id={row.tenantId} names={new Map([[row.tenantId, row.tenantName]])} />
-              ),
+              cell: (row) => <TenantLink id={row.tenantId} name={row.tenantName} />,
             },
             {
               heading: "Amount",
@@ -122,14 +120,7 @@ async function listFundings(state: string, cursor = "") {
   const states = state === "" ? [] : [`FUNDING_STATE_${state.toUpperCase()}`];
   const page = await rpc<{ fundings: Funding[]; nextCursor: string }>(
     "WalletService/ListFundings",
-    {
-      ...{ states, cursor, limit: 50 },
-    },
+    { states, cursor, limit: 50 },
   );
-  const names = await tenantNames(page.fundings.map(({ tenantId }) => tenantId));
-  const data = page.fundings.map((one) => ({
-    ...one,
-    tenantName: names.get(one.tenantId) ?? one.tenantId,
-  }));
-  return { data, next_cursor: page.nextCursor || null };
+  return withTenantNames(page.fundings, page.nextCursor);
 }

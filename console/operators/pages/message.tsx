@@ -76,7 +76,7 @@ export function MessagePage() {
         </section>
         <section aria-labelledby="facts">
           <h2 id="facts">Details</h2>
-          <Details {...{ message, names }} />
+          <Details message={message} tenantName={names?.get(message.tenantId)} />
         </section>
       </div>
     </>
@@ -85,16 +85,16 @@ export function MessagePage() {
 
 function Details({
   message,
-  names,
+  tenantName,
 }: {
   readonly message: Message;
-  readonly names: ReadonlyMap<string, string> | undefined;
+  readonly tenantName: string | undefined;
 }) {
   const { currency } = message;
   return (
     <Facts
       rows={[
-        ["Tenant", <TenantLink key="n" id={message.tenantId} names={names} />],
+        ["Tenant", <TenantLink key="n" id={message.tenantId} name={tenantName} />],
         ["Status", <Status key="s" value={word(message.status, "MESSAGE_STATUS")} />],
         ["From", message.from],
         [

@@ -85,7 +85,10 @@ function Found({ to }: { readonly to: string }) {
               heading: "To",
               cell: (row) => <a href={`/operators/messages/${row.id}`}>{row.to}</a>,
             },
-            { heading: "Tenant", cell: (row) => <TenantLink id={row.tenantId} names={names} /> },
+            {
+              heading: "Tenant",
+              cell: (row) => <TenantLink id={row.tenantId} name={names?.get(row.tenantId)} />,
+            },
             { heading: "From", cell: (row) => row.from, isMinor: true },
             {
               heading: "Status",

@@ -9,7 +9,7 @@ import { Table } from "../../parts/table.tsx";
 import { rpc } from "../api/rpc.ts";
 import type { SenderId } from "../api/types.ts";
 import { useMay } from "../core/session-context.ts";
-import { tenantNames } from "../core/tenant-names.ts";
+import { withTenantNames } from "../core/tenant-names.ts";
 import { word } from "../core/values.ts";
 import { At, TenantLink, Waiting } from "../parts/parts.tsx";
 
@@ -53,9 +53,7 @@ export function SenderIdsPage() {
             { heading: "Name", cell: (row) => <strong>{row.name}</strong> },
             {
               heading: "Tenant",
-              cell: (row) => (
-                <TenantLink id={row.tenantId} names={new Map([[row.tenantId, row.tenantName]])} />
-              ),
+              cell: (row) => <TenantLink id={row.tenantId} name={row.tenantName} />,
             },
             { heading: "For", cell: (row) => row.useCase || "–" },
             { heading: "Sample", cell: (row) => row.sample || "–", isMinor: true },
@@ -175,10 +173,5 @@ async function listSenderIds(status: string, cursor = "") {
     "SenderIdService/ListAllSenderIds",
     { statuses, cursor, limit: 50 },
   );
-  const names = await tenantNames(page.senderIds.map(({ tenantId }) => tenantId));
-  const data = page.senderIds.map((one) => ({
-    ...one,
-    tenantName: names.get(one.tenantId) ?? one.tenantId,
-  }));
-  return { data, next_cursor: page.nextCursor || null };
+  return withTenantNames(page.senderIds, page.nextCursor);
 }

@@ -33,11 +33,11 @@ export function Waiting({ of }: { readonly of: Resource<unknown> }) {
 /** A tenant by its name, when it is known, with a link to its page. */
 export function TenantLink({
   id,
-  names,
+  name,
 }: {
   readonly id: string;
-  readonly names?: ReadonlyMap<string, string> | undefined;
+  readonly name?: string | undefined;
 }) {
   if (id === "") return <>–</>;
-  return <a href={`/operators/tenants/${id}`}>{names?.get(id) ?? id}</a>;
+  return <a href={`/operators/tenants/${id}`}>{name ?? id}</a>;
 }
