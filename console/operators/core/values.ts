@@ -5,13 +5,6 @@ export function instant(ms: string | undefined): string | null {
   return ms === undefined || ms === "0" ? null : new Date(Number(ms)).toISOString();
 }
 
-/** Ten-thousandths as a decimal text with four places. It is never a number: a float would change it. */
-export function fromUnits(units: string): string {
-  const [, sign = "", digits = "0"] = /^(-?)(\d+)$/.exec(units) ?? [];
-  const padded = digits.padStart(5, "0");
-  return `${sign}${padded.slice(0, -4)}.${padded.slice(-4)}`;
-}
-
 /** A decimal text that a person typed, `12.5`, as ten-thousandths; undefined when it is no amount above zero. */
 export function readUnits(text: string): string | undefined {
   const [, whole, places = ""] = /^(\d{1,12})(?:\.(\d{1,4}))?$/.exec(text.trim()) ?? [];

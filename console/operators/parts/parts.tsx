@@ -1,15 +1,15 @@
 /** Small parts of the operators' pages. */
-import { showMoney } from "../../core/money.ts";
+import { fromUnits, showMoney } from "../../core/money.ts";
 import type { Resource } from "../../core/use-resource.ts";
 import { Loading, ProblemBox, Time } from "../../parts/basics.tsx";
-import { fromUnits, instant } from "../core/values.ts";
+import { instant } from "../core/values.ts";
 
 /** A time in milliseconds, which is a text; 0 is never. */
 export function At({ ms, isAge = false }: { readonly ms: string; readonly isAge?: boolean }) {
   return <Time at={instant(ms)} isAge={isAge} />;
 }
 
-/** An amount in ten-thousandths. */
+/** An amount in ten-thousandths, which is a text. */
 export function Money({
   units,
   currency,
@@ -17,7 +17,7 @@ export function Money({
   readonly units: string | undefined;
   readonly currency: string;
 }) {
-  return <>{units === undefined ? "–" : showMoney(fromUnits(units), currency)}</>;
+  return <>{units === undefined ? "–" : showMoney(fromUnits(BigInt(units)), currency)}</>;
 }
 
 /** What a page shows while it has no answer, and when the last one was a refusal. */
