@@ -1,4 +1,5 @@
 import { word } from "../core/values.ts";
+import { DEAD_LETTERS } from "./dead-letters.ts";
 import { rpc } from "./rpc.ts";
 import type {
   BindHealth,
@@ -55,11 +56,9 @@ export async function attention(signal: AbortSignal) {
 
 async function countLetters(signal: AbortSignal): Promise<number> {
   const pages = await Promise.all(
-    [
-      "WalletService/ListDeadLetters",
-      "WebhookService/ListDeadLetters",
-      "CampaignService/ListDeadLetters",
-    ].map((method) => rpc<{ deadLetters: DeadLetter[] }>(method, { limit: LETTERS_MAX }, signal)),
+    DEAD_LETTERS.map(({ list }) =>
+      rpc<{ deadLetters: DeadLetter[] }>(list, { limit: LETTERS_MAX }, signal),
+    ),
   );
   return sum(pages.map(({ deadLetters }) => deadLetters.length));
 }

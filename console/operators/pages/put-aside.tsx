@@ -2,6 +2,7 @@ import { useResource } from "../../core/use-resource.ts";
 import { Empty, PageTitle, Time } from "../../parts/basics.tsx";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { Table } from "../../parts/table.tsx";
+import { DEAD_LETTERS } from "../api/dead-letters.ts";
 import { rpc } from "../api/rpc.ts";
 import type { DeadLetter, InboundMessage } from "../api/types.ts";
 import { type UnmatchedReceipt, unmatchedReceipts } from "../api/unmatched.ts";
@@ -10,25 +11,6 @@ import { At, Waiting } from "../parts/parts.tsx";
 
 const POLL_MS = 15_000;
 
-/** Each service with dead letters: how they are listed and replayed. */
-const LETTERS = [
-  {
-    name: "Wallet",
-    list: "WalletService/ListDeadLetters",
-    replay: "WalletService/ReplayDeadLetters",
-  },
-  {
-    name: "Webhooks",
-    list: "WebhookService/ListDeadLetters",
-    replay: "WebhookService/ReplayDeadLetters",
-  },
-  {
-    name: "Campaigns",
-    list: "CampaignService/ListDeadLetters",
-    replay: "CampaignService/ReplayDeadLetters",
-  },
-] as const;
-
 /** Events, receipts and messages from handsets that no service could process. */
 export function PutAsidePage() {
   return (
@@ -36,7 +18,7 @@ export function PutAsidePage() {
       <PageTitle note="No service could process these. Fix the cause, then replay.">
         Put aside
       </PageTitle>
-      {LETTERS.map((service) => (
+      {DEAD_LETTERS.map((service) => (
         <DeadLetters key={service.name} {...service} />
       ))}
       <Unmatched />
@@ -45,7 +27,7 @@ export function PutAsidePage() {
   );
 }
 
-function DeadLetters({ name, list, replay }: (typeof LETTERS)[number]) {
+function DeadLetters({ name, list, replay }: (typeof DEAD_LETTERS)[number]) {
   const mayReplay = useMay(replay);
   const found = useResource(
     list,
