@@ -79,7 +79,7 @@ function ConnectorCard({
     <section class="card" aria-labelledby={`connector-${connector.id}`}>
       <div class="page-title">
         <h2 id={`connector-${connector.id}`}>{connector.id}</h2>
-        <StateButtons id={connector.id} state={state} onDone={onDone} />
+        <StateButton id={connector.id} state={state} onDone={onDone} />
       </div>
       <Facts
         rows={[
@@ -151,13 +151,7 @@ function Window({ used, of }: { readonly used: number; readonly of: number }) {
   );
 }
 
-const MOVES = {
-  active: [["pause", "PAUSED", "It stays connected and sends nothing until it is resumed."]],
-  paused: [["resume", "ACTIVE", "It sends what waits for it."]],
-  draining: [["resume", "ACTIVE", "It sends what waits for it."]],
-} as const;
-
-function StateButtons({
+function StateButton({
   id,
   state,
   onDone,
@@ -167,26 +161,28 @@ function StateButtons({
   readonly onDone: () => void;
 }) {
   if (!useMay("RoutingService/UpdateConnector")) return null;
-  const moves = MOVES[state as keyof typeof MOVES] ?? [];
+  const isActive = state === "active";
+  const label = isActive ? "Pause" : "Resume";
+  const next = isActive ? "CONNECTOR_STATE_PAUSED" : "CONNECTOR_STATE_ACTIVE";
   return (
     <div class="actions">
-      {moves.map(([name, to, effect]) => (
-        <ConfirmButton
-          key={name}
-          label={name === "pause" ? "Pause" : "Resume"}
-          title={`${name === "pause" ? "Pause" : "Resume"} ${id}?`}
-          isDangerous={name === "pause"}
-          act={() =>
-            rpc("RoutingService/UpdateConnector", {
-              ...{ id, fields: ["state"] },
-              connector: { id, state: `CONNECTOR_STATE_${to}` },
-            })
-          }
-          onDone={onDone}
-        >
-          {effect}
-        </ConfirmButton>
-      ))}
+      <ConfirmButton
+        key={label}
+        label={label}
+        title={`${label} ${id}?`}
+        isDangerous={isActive}
+        act={() =>
+          rpc("RoutingService/UpdateConnector", {
+            ...{ id, fields: ["state"] },
+            connector: { id, state: next },
+          })
+        }
+        onDone={onDone}
+      >
+        {isActive
+          ? "It stays connected and sends nothing until it is resumed."
+          : "It sends the messages that wait for it."}
+      </ConfirmButton>
     </div>
   );
 }
