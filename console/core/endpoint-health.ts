@@ -30,12 +30,19 @@ export function endpointHealth(
   };
 }
 
-/** What the endpoint said at the last attempt: `HTTP 500`, `time out`. */
+/** The answer of the endpoint to the last attempt. */
 export function lastAnswer({ attempts }: Delivery): string {
   const last = attempts.at(-1);
-  if (last === undefined) return "not tried yet";
-  if (last.http_status !== null) return `HTTP ${last.http_status}`;
-  return last.error === "connection" ? "no connection" : (last.error ?? "").replaceAll("_", " ");
+  return last === undefined ? "not tried yet" : answerText(last.http_status, last.error);
+}
+
+/** The result of one attempt: `HTTP 500`, `time out`. */
+export function answerText(
+  httpStatus: number | null | undefined,
+  failure: string | null | undefined,
+): string {
+  if (httpStatus != null) return `HTTP ${httpStatus}`;
+  return failure === "connection" ? "no connection" : (failure ?? "").replaceAll("_", " ");
 }
 
 /** A sentence about an endpoint in trouble; undefined for one that is well. */

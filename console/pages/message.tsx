@@ -1,6 +1,7 @@
 import { useRoute } from "preact-iso";
 import { messages } from "../api/console.ts";
 import type { Message, TimelineEntry } from "../api/types.ts";
+import { answerText } from "../core/endpoint-health.ts";
 import { showMoney } from "../core/money.ts";
 import { useCan } from "../core/session-context.ts";
 import { useResource } from "../core/use-resource.ts";
@@ -129,11 +130,6 @@ function Timeline({ message }: { readonly message: Message }) {
   );
 }
 
-function answerOf({ http_status: status, failure }: TimelineEntry): string {
-  if (status != null) return `HTTP ${status}`;
-  return failure === "connection" ? "no connection" : (failure ?? "").replaceAll("_", " ");
-}
-
 const MONEY: Readonly<Record<string, string>> = {
   hold: "held",
   charge: "charged",
@@ -156,7 +152,8 @@ function Happened({ entry }: { readonly entry: TimelineEntry }) {
       </>
     );
   }
-  const answer = entry.type === "webhook_due" ? "due" : answerOf(entry);
+  const answer =
+    entry.type === "webhook_due" ? "due" : answerText(entry.http_status, entry.failure);
   return (
     <>
       <a href={`/console/webhooks/${entry.endpoint_id}`}>Webhook</a> {entry.event_type}: {answer}
