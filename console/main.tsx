@@ -1,8 +1,7 @@
 import { render } from "preact";
-import { ErrorBoundary, LocationProvider, Route, Router, useLocation } from "preact-iso";
+import { Route, Router } from "preact-iso";
 import { session } from "./api/console.ts";
 import { SessionContext } from "./core/session-context.ts";
-import { useResource } from "./core/use-resource.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { AuditPage } from "./pages/audit.tsx";
 import { CampaignPage } from "./pages/campaign.tsx";
@@ -23,63 +22,37 @@ import { SuppressionsPage } from "./pages/suppressions.tsx";
 import { UsagePage } from "./pages/usage.tsx";
 import { WebhookPage } from "./pages/webhook.tsx";
 import { WebhooksPage } from "./pages/webhooks.tsx";
-import { Loading, ProblemBox } from "./parts/basics.tsx";
+import { App } from "./parts/app.tsx";
 import { Layout } from "./parts/layout.tsx";
 import { SecondFactorSection } from "./parts/second-factor.tsx";
 import { SessionsPage } from "./parts/sessions.tsx";
 
-function App() {
-  return (
-    <LocationProvider scope="/console">
-      <ErrorBoundary>
-        <Pages />
-      </ErrorBoundary>
-    </LocationProvider>
-  );
-}
-
 function Pages() {
-  return useLocation().path === "/console/sign-in" ? <SignInPage /> : <SignedIn />;
-}
-
-const SESSION_POLL_MS = 30_000;
-
-function SignedIn() {
-  const own = useResource("session", (signal) => session.own(signal), SESSION_POLL_MS);
-  if (own.data === undefined) {
-    return (
-      <main class="alone">
-        {own.problem === undefined ? <Loading /> : <ProblemBox problem={own.problem} />}
-      </main>
-    );
-  }
   return (
-    <SessionContext.Provider value={own.data}>
-      <Layout>
-        <Router>
-          <Route path="/console" component={OverviewPage} />
-          <Route path="/console/send" component={QuickSendPage} />
-          <Route path="/console/messages" component={MessagesPage} />
-          <Route path="/console/messages/:id" component={MessagePage} />
-          <Route path="/console/campaigns" component={CampaignsPage} />
-          <Route path="/console/campaigns/new" component={NewCampaignPage} />
-          <Route path="/console/campaigns/:id" component={CampaignPage} />
-          <Route path="/console/inbound" component={InboundPage} />
-          <Route path="/console/suppressions" component={SuppressionsPage} />
-          <Route path="/console/sender-ids" component={SenderIdsPage} />
-          <Route path="/console/webhooks" component={WebhooksPage} />
-          <Route path="/console/webhooks/:id" component={WebhookPage} />
-          <Route path="/console/people" component={PeoplePage} />
-          <Route path="/console/sessions" component={OwnSessions} />
-          <Route path="/console/account" component={AccountPage} />
-          <Route path="/console/audit" component={AuditPage} />
-          <Route path="/console/keys" component={KeysPage} />
-          <Route path="/console/statement" component={StatementPage} />
-          <Route path="/console/usage" component={UsagePage} />
-          <Route default component={NotFoundPage} />
-        </Router>
-      </Layout>
-    </SessionContext.Provider>
+    <Layout>
+      <Router>
+        <Route path="/console" component={OverviewPage} />
+        <Route path="/console/send" component={QuickSendPage} />
+        <Route path="/console/messages" component={MessagesPage} />
+        <Route path="/console/messages/:id" component={MessagePage} />
+        <Route path="/console/campaigns" component={CampaignsPage} />
+        <Route path="/console/campaigns/new" component={NewCampaignPage} />
+        <Route path="/console/campaigns/:id" component={CampaignPage} />
+        <Route path="/console/inbound" component={InboundPage} />
+        <Route path="/console/suppressions" component={SuppressionsPage} />
+        <Route path="/console/sender-ids" component={SenderIdsPage} />
+        <Route path="/console/webhooks" component={WebhooksPage} />
+        <Route path="/console/webhooks/:id" component={WebhookPage} />
+        <Route path="/console/people" component={PeoplePage} />
+        <Route path="/console/sessions" component={OwnSessions} />
+        <Route path="/console/account" component={AccountPage} />
+        <Route path="/console/audit" component={AuditPage} />
+        <Route path="/console/keys" component={KeysPage} />
+        <Route path="/console/statement" component={StatementPage} />
+        <Route path="/console/usage" component={UsagePage} />
+        <Route default component={NotFoundPage} />
+      </Router>
+    </Layout>
   );
 }
 
@@ -93,4 +66,14 @@ function OwnSessions() {
 }
 
 const place = document.getElementById("app");
-if (place !== null) render(<App />, place);
+if (place !== null) {
+  render(
+    <App
+      SignIn={SignInPage}
+      Pages={Pages}
+      Session={SessionContext}
+      loadSession={(signal) => session.own(signal)}
+    />,
+    place,
+  );
+}

@@ -1,8 +1,7 @@
 import { render } from "preact";
-import { ErrorBoundary, LocationProvider, Route, Router, useLocation } from "preact-iso";
-import { useResource } from "../core/use-resource.ts";
+import { Route, Router } from "preact-iso";
 import { NotFoundPage } from "../pages/not-found.tsx";
-import { Loading, ProblemBox } from "../parts/basics.tsx";
+import { App } from "../parts/app.tsx";
 import { SessionsPage } from "../parts/sessions.tsx";
 import { session } from "./api/session.ts";
 import { SessionContext } from "./core/session-context.ts";
@@ -23,54 +22,28 @@ import { TenantPage } from "./pages/tenant.tsx";
 import { TenantsPage } from "./pages/tenants.tsx";
 import { Layout } from "./parts/layout.tsx";
 
-function App() {
-  return (
-    <LocationProvider scope="/operators">
-      <ErrorBoundary>
-        <Pages />
-      </ErrorBoundary>
-    </LocationProvider>
-  );
-}
-
 function Pages() {
-  return useLocation().path === "/operators/sign-in" ? <SignInPage /> : <SignedIn />;
-}
-
-const SESSION_POLL_MS = 30_000;
-
-function SignedIn() {
-  const own = useResource("session", (signal) => session.own(signal), SESSION_POLL_MS);
-  if (own.data === undefined) {
-    return (
-      <main class="alone">
-        {own.problem === undefined ? <Loading /> : <ProblemBox problem={own.problem} />}
-      </main>
-    );
-  }
   return (
-    <SessionContext.Provider value={own.data}>
-      <Layout>
-        <Router>
-          <Route path="/operators" component={OverviewPage} />
-          <Route path="/operators/tenants" component={TenantsPage} />
-          <Route path="/operators/tenants/:id" component={TenantPage} />
-          <Route path="/operators/sender-ids" component={SenderIdsPage} />
-          <Route path="/operators/fundings" component={FundingsPage} />
-          <Route path="/operators/messages" component={MessagesPage} />
-          <Route path="/operators/messages/:id" component={MessagePage} />
-          <Route path="/operators/explain" component={ExplainPage} />
-          <Route path="/operators/connectors" component={ConnectorsPage} />
-          <Route path="/operators/routes" component={RoutesPage} />
-          <Route path="/operators/put-aside" component={PutAsidePage} />
-          <Route path="/operators/checks" component={ChecksPage} />
-          <Route path="/operators/audit" component={AuditPage} />
-          <Route path="/operators/people" component={PeoplePage} />
-          <Route path="/operators/sessions" component={OwnSessions} />
-          <Route default component={NotFoundPage} />
-        </Router>
-      </Layout>
-    </SessionContext.Provider>
+    <Layout>
+      <Router>
+        <Route path="/operators" component={OverviewPage} />
+        <Route path="/operators/tenants" component={TenantsPage} />
+        <Route path="/operators/tenants/:id" component={TenantPage} />
+        <Route path="/operators/sender-ids" component={SenderIdsPage} />
+        <Route path="/operators/fundings" component={FundingsPage} />
+        <Route path="/operators/messages" component={MessagesPage} />
+        <Route path="/operators/messages/:id" component={MessagePage} />
+        <Route path="/operators/explain" component={ExplainPage} />
+        <Route path="/operators/connectors" component={ConnectorsPage} />
+        <Route path="/operators/routes" component={RoutesPage} />
+        <Route path="/operators/put-aside" component={PutAsidePage} />
+        <Route path="/operators/checks" component={ChecksPage} />
+        <Route path="/operators/audit" component={AuditPage} />
+        <Route path="/operators/people" component={PeoplePage} />
+        <Route path="/operators/sessions" component={OwnSessions} />
+        <Route default component={NotFoundPage} />
+      </Router>
+    </Layout>
   );
 }
 
@@ -79,4 +52,14 @@ function OwnSessions() {
 }
 
 const place = document.getElementById("app");
-if (place !== null) render(<App />, place);
+if (place !== null) {
+  render(
+    <App
+      SignIn={SignInPage}
+      Pages={Pages}
+      Session={SessionContext}
+      loadSession={(signal) => session.own(signal)}
+    />,
+    place,
+  );
+}
