@@ -1,5 +1,5 @@
 /** The calls of the console, by subject. */
-import { call, download } from "./http.ts";
+import { call, data, download } from "./http.ts";
 import type {
   Account,
   ApiKey,
@@ -35,7 +35,6 @@ import type {
 } from "./types.ts";
 
 const OWN = "/console/api";
-const data = async <T>(answer: Promise<One<T>>): Promise<T> => (await answer).data;
 
 export const session = {
   ask: (email: string) => call("POST", `${OWN}/sign-in`, { body: { email } }),

@@ -1,4 +1,5 @@
 /** Calls of the API with the session's cookie. */
+import type { One } from "./types.ts";
 
 /** A field that was refused. */
 export type FieldFault = {
@@ -73,6 +74,11 @@ export async function call<T>(
   const body: unknown = text === "" ? undefined : parse(text);
   if (!response.ok) throw toProblem(response, body);
   return body as T;
+}
+
+/** The data of an answer; throws `ApiProblem`. */
+export async function data<T>(answer: Promise<One<T>>): Promise<T> {
+  return (await answer).data;
 }
 
 /** Fetches a list as a CSV file; throws `ApiProblem`. */

@@ -1,4 +1,4 @@
-import { call } from "../../api/http.ts";
+import { call, data } from "../../api/http.ts";
 import type { ListedSession, One } from "../../api/types.ts";
 
 const OWN = "/operators/api";
@@ -10,8 +10,6 @@ export type OwnSession = {
   readonly role: string;
   readonly methods: readonly string[];
 };
-
-const data = async <T>(answer: Promise<One<T>>): Promise<T> => (await answer).data;
 
 export const session = {
   open: (token: string) => call("POST", `${OWN}/session`, { body: { token } }),

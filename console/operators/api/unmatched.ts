@@ -1,4 +1,4 @@
-import { call } from "../../api/http.ts";
+import { call, data } from "../../api/http.ts";
 import type { One } from "../../api/types.ts";
 
 export type UnmatchedReceipt = {
@@ -11,7 +11,7 @@ export type UnmatchedReceipt = {
 };
 
 /** The receipts of the last three days without a message. */
-export async function unmatchedReceipts(signal: AbortSignal): Promise<UnmatchedReceipt[]> {
+export function unmatchedReceipts(signal: AbortSignal): Promise<UnmatchedReceipt[]> {
   const path = "/operators/api/unmatched-receipts";
-  return (await call<One<UnmatchedReceipt[]>>("GET", path, { signal })).data;
+  return data(call<One<UnmatchedReceipt[]>>("GET", path, { signal }));
 }
