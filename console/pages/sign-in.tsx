@@ -1,7 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { session } from "../api/console.ts";
-import { pageAfter } from "../core/place.ts";
+import { pageAfter, TITLE } from "../core/place.ts";
 import { useAction } from "../core/use-action.ts";
+import { useLinkToken } from "../core/use-link-token.ts";
 import { useResource } from "../core/use-resource.ts";
 import { ProblemBox } from "../parts/basics.tsx";
 import { CodeField } from "../parts/code-field.tsx";
@@ -19,7 +20,7 @@ const REFUSED_OTHERWISE = "The sign-in came to nothing. Begin again.";
 
 /** Asks for a link by e-mail, or signs in with the link that was opened. */
 export function SignInPage() {
-  const [token] = useState(() => location.hash.slice(1));
+  const token = useLinkToken();
   const [refused] = useState(() => new URLSearchParams(location.search).get("refused"));
   const [needsCode, setNeedsCode] = useState(false);
   const open = useAction(
@@ -30,11 +31,8 @@ export function SignInPage() {
     },
   );
   useEffect(() => {
-    document.title = "Sign in – Console";
-    if (token === "") return;
-    // The token is of no use after this: it leaves the address and the history.
-    history.replaceState(null, "", location.pathname);
-    void open.run("");
+    document.title = `Sign in – ${TITLE}`;
+    if (token !== "") void open.run("");
   }, []);
 
   if (needsCode) return <SecondFactor open={open} />;

@@ -1,22 +1,20 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { pageAfter, TITLE } from "../../core/place.ts";
 import { useAction } from "../../core/use-action.ts";
+import { useLinkToken } from "../../core/use-link-token.ts";
 import { ProblemBox } from "../../parts/basics.tsx";
 import { session } from "../api/session.ts";
 
 /** Signs in with the link that was opened. */
 export function SignInPage() {
-  const [token] = useState(() => location.hash.slice(1));
+  const token = useLinkToken();
   const open = useAction(
     () => session.open(token),
     () => location.replace(pageAfter()),
   );
   useEffect(() => {
     document.title = `Sign in – ${TITLE}`;
-    if (token === "") return;
-    // The token is of no use after this: it leaves the address and the history.
-    history.replaceState(null, "", location.pathname);
-    void open.run();
+    if (token !== "") void open.run();
   }, []);
 
   return (
