@@ -5,36 +5,24 @@ import { showMoney, toUnits } from "../core/money.ts";
 import { pauseText } from "../core/pause-text.ts";
 import { useSession } from "../core/session-context.ts";
 import { useResource } from "../core/use-resource.ts";
+import { AttentionList, type Problem } from "./attention-list.tsx";
 import { ProblemBox } from "./basics.tsx";
-
-type Warning = { readonly text: string; readonly path: string };
 
 const POLL_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** What is wrong now, each line with the page where it is mended. */
+/** The account's present problems. */
 export function Warnings() {
   const { scopes } = useSession();
   const found = useResource("warnings", () => findWarnings(new Set(scopes)), POLL_MS);
   if (found.problem !== undefined) return <ProblemBox problem={found.problem} />;
   if (found.data === undefined) return null;
   if (found.data.length === 0) return <p class="fine">Nothing needs attention.</p>;
-  return (
-    <section class="warnings" aria-labelledby="attention">
-      <h2 id="attention">What needs attention</h2>
-      <ul>
-        {found.data.map(({ text, path }) => (
-          <li key={`${path} ${text}`}>
-            <a href={path}>{text}</a>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
+  return <AttentionList title="What needs attention" problems={found.data} />;
 }
 
-async function findWarnings(scopes: ReadonlySet<string>): Promise<readonly Warning[]> {
-  const when = (scope: string, find: () => Promise<readonly Warning[]>) =>
+async function findWarnings(scopes: ReadonlySet<string>): Promise<readonly Problem[]> {
+  const when = (scope: string, find: () => Promise<readonly Problem[]>) =>
     scopes.has(scope) ? find() : Promise.resolve([]);
   const found = await Promise.all([
     when("balance:read", () => lowBalance(scopes.has("wallet:read"))),
@@ -45,19 +33,19 @@ async function findWarnings(scopes: ReadonlySet<string>): Promise<readonly Warni
   return found.flat();
 }
 
-async function lowBalance(hasStatement: boolean): Promise<readonly Warning[]> {
+async function lowBalance(hasStatement: boolean): Promise<readonly Problem[]> {
   const { available, low_balance_threshold: low, currency } = await wallet.balance();
   if (toUnits(available) >= toUnits(low)) return [];
   const text = `The balance is low: ${showMoney(available, currency)} are available.`;
   return [{ text, path: hasStatement ? "/console/statement" : "/console/usage" }];
 }
 
-async function failingEndpoints(): Promise<readonly Warning[]> {
+async function failingEndpoints(): Promise<readonly Problem[]> {
   const found = await Promise.all((await webhooks.list()).map(warnEndpoint));
   return found.flat();
 }
 
-async function warnEndpoint(endpoint: Endpoint): Promise<readonly Warning[]> {
+async function warnEndpoint(endpoint: Endpoint): Promise<readonly Problem[]> {
   const { id, url, status, disabled_reason: reason } = endpoint;
   const path = `/console/webhooks/${id}`;
   if (status === "disabled") {
@@ -76,7 +64,7 @@ export async function readHealth(id: string) {
   return endpointHealth(failed?.data ?? [], pending?.data ?? [], Date.now() - DAY_MS);
 }
 
-async function pausedCampaigns(): Promise<readonly Warning[]> {
+async function pausedCampaigns(): Promise<readonly Problem[]> {
   const { data } = await campaigns.list({ status: "paused" });
   return data.map(({ id, name, pause_reason: reason }) => ({
     text: `The campaign ${name} is paused. ${pauseText(reason)}`,
@@ -84,7 +72,7 @@ async function pausedCampaigns(): Promise<readonly Warning[]> {
   }));
 }
 
-async function refusedSenders(): Promise<readonly Warning[]> {
+async function refusedSenders(): Promise<readonly Problem[]> {
   const { data } = await senderIds.list();
   const path = "/console/sender-ids";
   const refused = data

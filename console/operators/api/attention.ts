@@ -1,3 +1,4 @@
+import type { Problem } from "../../parts/attention-list.tsx";
 import { word } from "../core/values.ts";
 import { DEAD_LETTERS } from "./dead-letters.ts";
 import { rpc } from "./rpc.ts";
@@ -10,9 +11,6 @@ import type {
   QueueStats,
   SenderId,
 } from "./types.ts";
-
-/** Something that needs an operator, and the page for it. */
-export type Item = { readonly text: string; readonly path: string };
 
 const LETTERS_MAX = 1000;
 
@@ -66,7 +64,7 @@ async function countLetters(signal: AbortSignal): Promise<number> {
 function ofConnectors(
   connectors: readonly Connector[],
   health: readonly BindHealth[],
-): readonly Item[] {
+): readonly Problem[] {
   const path = "/operators/connectors";
   return connectors.flatMap(({ id, state, type }) => {
     if (type === "CONNECTOR_TYPE_TEST") return [];
@@ -81,7 +79,7 @@ function ofConnectors(
 /** A message that has waited for this long is late. */
 const LATE_MS = 60_000;
 
-function ofQueues(queues: readonly QueueStats[]): readonly Item[] {
+function ofQueues(queues: readonly QueueStats[]): readonly Problem[] {
   const late = queues.filter(({ oldestWaitingMs }) => Number(oldestWaitingMs) > LATE_MS);
   return late.map(({ connectorId, oldestWaitingMs }) => {
     const seconds = Math.round(Number(oldestWaitingMs) / 1000);
@@ -91,25 +89,25 @@ function ofQueues(queues: readonly QueueStats[]): readonly Item[] {
   });
 }
 
-function ofLetters(count: number): readonly Item[] {
+function ofLetters(count: number): readonly Problem[] {
   if (count === 0) return [];
   const text = count === 1 ? "An event was put aside." : `${count} events were put aside.`;
   return [{ text, path: "/operators/put-aside" }];
 }
 
-function ofSenderIds(count: number): readonly Item[] {
+function ofSenderIds(count: number): readonly Problem[] {
   if (count === 0) return [];
   const text = count === 1 ? "A sender ID waits" : `${count} sender IDs wait`;
   return [{ text: `${text} for a review.`, path: "/operators/sender-ids" }];
 }
 
-function ofFundings(count: number): readonly Item[] {
+function ofFundings(count: number): readonly Problem[] {
   if (count === 0) return [];
   const text = count === 1 ? "A funding waits" : `${count} fundings wait`;
   return [{ text: `${text} for a second person.`, path: "/operators/fundings" }];
 }
 
-function ofChecks([last]: readonly CheckResult[]): readonly Item[] {
+function ofChecks([last]: readonly CheckResult[]): readonly Problem[] {
   if (last === undefined || last.ok) return [];
   return [{ text: "The last check found something, or did not end.", path: "/operators/checks" }];
 }

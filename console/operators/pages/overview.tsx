@@ -1,4 +1,5 @@
 import { useResource } from "../../core/use-resource.ts";
+import { AttentionList } from "../../parts/attention-list.tsx";
 import { Empty, Figure, PageTitle } from "../../parts/basics.tsx";
 import { attention } from "../api/attention.ts";
 import { Waiting } from "../parts/parts.tsx";
@@ -18,18 +19,7 @@ export function OverviewPage() {
           Every connector is linked, and nothing waits.
         </Empty>
       )}
-      {items.length > 0 && (
-        <div class="warnings">
-          <h2>Needs attention</h2>
-          <ul>
-            {items.map(({ text, path }) => (
-              <li key={text}>
-                <a href={path}>{text}</a>
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
+      {items.length > 0 && <AttentionList title="Needs attention" problems={items} />}
       <div class="figures">
         <Figure label="Waiting messages" value={waiting.toLocaleString()} note="in all queues" />
         <Figure label="Being sent" value={sending.toLocaleString()} note="at all connectors" />
