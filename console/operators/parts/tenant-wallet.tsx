@@ -18,19 +18,22 @@ export function TenantWallet({ tenant }: { readonly tenant: Tenant }) {
   const [isFunding, setFunding] = useState(false);
   const found = useResource(
     `wallet ${tenantId}`,
-    async (signal) => ({
-      ...(await rpc<{ wallet: Wallet }>("WalletService/GetWallet", { tenantId }, signal)),
-      ...(await rpc<{ entries: Entry[] }>(
-        "WalletService/ListEntries",
-        { tenantId, kinds: KINDS, limit: 10 },
-        signal,
-      )),
-      ...(await rpc<{ approvalAbove: string }>(
-        "WalletService/ListFundings",
-        { tenantId, limit: 1 },
-        signal,
-      )),
-    }),
+    async (signal) => {
+      const [{ wallet }, { entries }, { approvalAbove }] = await Promise.all([
+        rpc<{ wallet: Wallet }>("WalletService/GetWallet", { tenantId }, signal),
+        rpc<{ entries: Entry[] }>(
+          "WalletService/ListEntries",
+          { tenantId, kinds: KINDS, limit: 10 },
+          signal,
+        ),
+        rpc<{ approvalAbove: string }>(
+          "WalletService/ListFundings",
+          { tenantId, limit: 1 },
+          signal,
+        ),
+      ]);
+      return { wallet, entries, approvalAbove };
+    },
     10_000,
   );
   const { wallet, entries = [], approvalAbove = "0" } = found.data ?? {};
