@@ -1,5 +1,23 @@
 /** Pages of the console in Chromium: their faults, and a person's hands on mouse or keyboard. */
-import type { BrowserContext, FileChooser, Locator, Page } from "playwright-core";
+import { execFileSync } from "node:child_process";
+import axe from "axe-core";
+import {
+  type Browser,
+  type BrowserContext,
+  chromium,
+  type FileChooser,
+  type Locator,
+  type Page,
+} from "playwright-core";
+import { CHROMIUM, NO_CHROMIUM } from "./chromium.ts";
+import { skipSince } from "./skip.ts";
+
+/** Builds the consoles and opens Chromium; skips the suite where there is no Chromium. */
+export async function openChromium(suite: Mocha.Context): Promise<Browser> {
+  if (CHROMIUM === undefined) return skipSince(suite, NO_CHROMIUM);
+  execFileSync(process.execPath, ["console/build.ts", "--if-changed"]);
+  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+}
 
 /** A page, with each request to elsewhere, breach of the policy and error that it had. */
 export type WatchedPage = { readonly page: Page; readonly faults: readonly string[] };
@@ -14,13 +32,28 @@ export async function openWatchedPage(
   const faults: string[] = [];
   page.on("request", (request) => {
     const url = request.url();
-    if (!/^(data|blob):/.test(url) && !url.startsWith(origin)) faults.push(url);
+    const own = ["data:", origin, `blob:${origin}`];
+    if (!own.some((start) => url.startsWith(start))) faults.push(url);
   });
   page.on("console", (message) => {
     if (message.type() === "error") faults.push(message.text());
   });
   page.on("pageerror", (error) => faults.push(String(error)));
   return { page, faults };
+}
+
+/** The serious breaches of WCAG 2.2 AA on a page. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  // The policy forbids inline scripts; those of the debugger are not subject to it.
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() =>
+    (globalThis as unknown as { axe: typeof axe }).axe.run({
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+    }),
+  );
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(" | ")}`);
 }
 
 /** How a person uses a page. */

@@ -2,29 +2,26 @@
  * Attacks on people who use the console, in Chromium on a whole stack: forged requests and frames of another origin of
  * the same site, planted sessions, texts that are code, addresses that lead away, and secrets in addresses.
  */
-import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
-import { type Browser, type BrowserContext, chromium } from "playwright-core";
+import type { Browser, BrowserContext } from "playwright-core";
 import { ensureCertificates } from "../../../deploy/dev/certificates.ts";
 import { layoutOf } from "../../../deploy/dev/paths.ts";
 import { freePortRange } from "../../../deploy/dev/ports.ts";
 import { Role } from "../../../proto/gen/sms/v1/identity_pb.js";
-import { CHROMIUM, NO_CHROMIUM } from "../../support/chromium.ts";
 import {
   BROWSER_SETTINGS,
   CONSOLE_API,
   openConsoleBrowser,
   portalToken,
 } from "../../support/console-browser.ts";
-import { openWatchedPage } from "../../support/console-pages.ts";
+import { openChromium, openWatchedPage } from "../../support/console-pages.ts";
 import { eventually } from "../../support/poll.ts";
 import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
-import { skipSince } from "../../support/skip.ts";
 import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
 import { answer, type Receiver, startReceiver } from "../../support/webhook-receiver.ts";
 
@@ -43,8 +40,7 @@ describe("attacks on the console", function () {
   let evilOrigin: string;
 
   before(async function () {
-    if (CHROMIUM === undefined) skipSince(this, NO_CHROMIUM);
-    execFileSync(process.execPath, ["console/build.ts", "--if-changed"]);
+    browser = await openChromium(this);
     const port = await freePortRange(1);
     rest = await openRestStack(
       { ...BROWSER_SETTINGS, WEBHOOK_ALLOWED_PORTS: String(port) },
@@ -52,7 +48,6 @@ describe("attacks on the console", function () {
     );
     receiver = await startReceiver(ensureCertificates(layoutOf(rest.stack.dir).tlsDir), port);
     customer = await rest.addCustomer();
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
     origin = rest.stack.gateway.replace("127.0.0.1", "localhost");
     evil = createServer((_request, response) => {
       response.writeHead(200, { "content-type": "text/html" }).end(evilPage);

@@ -2,20 +2,16 @@
  * The console in Chromium, on a whole stack: sign-in, charts, long lists, and accessibility of every page in both
  * themes and at the width of a phone. Skipped where there is no Chromium.
  */
-import { execFileSync } from "node:child_process";
-import axe from "axe-core";
 import { expect } from "chai";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContext } from "playwright-core";
 import { Role } from "../../../proto/gen/sms/v1/identity_pb.js";
 import { SenderIdReview } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { codeOf, stepAt } from "../../../services/tenant/domain/totp.ts";
 import { fromBase32 } from "../../support/base32.ts";
-import { CHROMIUM, NO_CHROMIUM } from "../../support/chromium.ts";
-import { openWatchedPage } from "../../support/console-pages.ts";
+import { openChromium, openWatchedPage, seriousFindings } from "../../support/console-pages.ts";
 import { openMailbox } from "../../support/mailbox.ts";
 import { eventually } from "../../support/poll.ts";
 import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
-import { skipSince } from "../../support/skip.ts";
 import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
 
 const DESKTOP = { viewport: { width: 1280, height: 800 } };
@@ -35,11 +31,9 @@ describe("the console in a browser", function () {
   let origin: string;
 
   before(async function () {
-    if (CHROMIUM === undefined) skipSince(this, NO_CHROMIUM);
-    execFileSync(process.execPath, ["console/build.ts", "--if-changed"]);
+    browser = await openChromium(this);
     rest = await openRestStack({}, { processes: ONE_PROCESS });
     customer = await rest.addCustomer({ rateLimit: 1000, burst: 5000 });
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
     // Browsers keep a secure cookie of plain HTTP for this name alone.
     origin = rest.stack.gateway.replace("127.0.0.1", "localhost");
   });
@@ -56,19 +50,6 @@ describe("the console in a browser", function () {
     await opened.page.goto(`${origin}${url.slice(url.indexOf("/console"))}`);
     await opened.page.getByRole("heading", { name: "Overview" }).waitFor();
     return opened;
-  }
-
-  async function seriousFindings(page: Page): Promise<string[]> {
-    // The policy forbids inline scripts; those of the debugger are not subject to it.
-    await page.evaluate(axe.source);
-    const { violations } = await page.evaluate(() =>
-      (globalThis as unknown as { axe: typeof axe }).axe.run({
-        runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
-      }),
-    );
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(" | ")}`);
   }
 
   it("a link signs in once, and leaves no token in the address or the history", async () => {

@@ -2,19 +2,22 @@
  * A customer's first day in the console, in Chromium on a whole stack, by mouse and then by keyboard alone: from an
  * invitation to a statement. Operators approve and fund by `smsctl`. Skipped where there is no Chromium.
  */
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { ensureCertificates } from "../../../deploy/dev/certificates.ts";
 import { layoutOf } from "../../../deploy/dev/paths.ts";
 import { freePortRange } from "../../../deploy/dev/ports.ts";
-import { CHROMIUM, NO_CHROMIUM } from "../../support/chromium.ts";
-import { type Hands, keyboard, mouse, openWatchedPage } from "../../support/console-pages.ts";
+import {
+  type Hands,
+  keyboard,
+  mouse,
+  openChromium,
+  openWatchedPage,
+} from "../../support/console-pages.ts";
 import { type Mailbox, openMailbox } from "../../support/mailbox.ts";
 import { eventually } from "../../support/poll.ts";
 import { openRestStack, type RestStack } from "../../support/rest.ts";
-import { skipSince } from "../../support/skip.ts";
 import { smsctl } from "../../support/smsctl.ts";
 import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
 import { type Receiver, startReceiver } from "../../support/webhook-receiver.ts";
@@ -36,14 +39,12 @@ describe("a first day in the console", function () {
   let origin: string;
 
   before(async function () {
-    if (CHROMIUM === undefined) skipSince(this, NO_CHROMIUM);
-    execFileSync(process.execPath, ["console/build.ts", "--if-changed"]);
+    browser = await openChromium(this);
     const port = await freePortRange(1);
     const settings = { WEBHOOK_ALLOWED_PORTS: String(port) };
     rest = await openRestStack(settings, { processes: ONE_PROCESS });
     receiver = await startReceiver(ensureCertificates(layoutOf(rest.stack.dir).tlsDir), port);
     mailbox = openMailbox(rest.stack.dir);
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
     // Browsers keep a secure cookie of plain HTTP for this name alone.
     origin = rest.stack.gateway.replace("127.0.0.1", "localhost");
   });

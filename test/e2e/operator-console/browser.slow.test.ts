@@ -2,16 +2,13 @@
  * The operators' console in Chromium, on a whole stack: an operator's day, accessibility of every page in both themes
  * and at the width of a phone. Skipped where there is no Chromium.
  */
-import { execFileSync } from "node:child_process";
-import axe from "axe-core";
 import { expect } from "chai";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContext } from "playwright-core";
 import { OperatorRole } from "../../../proto/gen/sms/v1/operator_pb.js";
 import { EntryKind } from "../../../proto/gen/sms/v1/wallet_pb.js";
-import { CHROMIUM, NO_CHROMIUM } from "../../support/chromium.ts";
+import { openChromium, openWatchedPage, seriousFindings } from "../../support/console-pages.ts";
 import { operatorToken } from "../../support/operator-browser.ts";
 import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
-import { skipSince } from "../../support/skip.ts";
 import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
 
 const DESKTOP = { viewport: { width: 1280, height: 800 } };
@@ -28,11 +25,9 @@ describe("the operators' console in a browser", function () {
   let messageId: string;
 
   before(async function () {
-    if (CHROMIUM === undefined) skipSince(this, NO_CHROMIUM);
-    execFileSync(process.execPath, ["console/build.ts", "--if-changed"]);
+    browser = await openChromium(this);
     rest = await openRestStack({}, { processes: ONE_PROCESS });
     customer = await rest.addCustomer();
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
     // Browsers keep a secure cookie of plain HTTP for this name alone.
     origin = rest.stack.operator_console.replace("127.0.0.1", "localhost");
     const body = { to: TO, from: customer.sender, body: HOSTILE };
@@ -47,25 +42,13 @@ describe("the operators' console in a browser", function () {
     await rest?.close();
   });
 
-  /** Signs in; notes each request to elsewhere, breach of the policy and error. */
   async function signIn(context: BrowserContext, person: string, role = OperatorRole.ADMIN) {
-    const page = await context.newPage();
-    page.setDefaultTimeout(60_000);
-    const faults: string[] = [];
-    page.on("request", (request) => {
-      if (!request.url().startsWith(origin) && !request.url().startsWith("data:")) {
-        faults.push(request.url());
-      }
-    });
-    page.on("console", (message) => {
-      if (message.type() === "error") faults.push(message.text());
-    });
-    page.on("pageerror", (error) => faults.push(String(error)));
+    const opened = await openWatchedPage(context, origin);
     const token = await operatorToken(rest, person, role);
-    await page.goto(`${origin}/operators/sign-in#${token}`);
-    await page.getByRole("heading", { name: "Overview" }).waitFor();
-    expect(page.url()).to.equal(`${origin}/operators`);
-    return { page, faults };
+    await opened.page.goto(`${origin}/operators/sign-in#${token}`);
+    await opened.page.getByRole("heading", { name: "Overview" }).waitFor();
+    expect(opened.page.url()).to.equal(`${origin}/operators`);
+    return opened;
   }
 
   const tenantPage = () => `${origin}/operators/tenants/${customer.tenantId}`;
@@ -196,19 +179,6 @@ describe("the operators' console in a browser", function () {
     expect(faults).to.deep.equal([]);
     await context.close();
   });
-
-  async function seriousFindings(page: Page): Promise<string[]> {
-    // The policy forbids inline scripts; those of the debugger are not subject to it.
-    await page.evaluate(axe.source);
-    const { violations } = await page.evaluate(() =>
-      (globalThis as unknown as { axe: typeof axe }).axe.run({
-        runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
-      }),
-    );
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(" | ")}`);
-  }
 
   for (const [name, options] of [
     ["light", { ...DESKTOP, colorScheme: "light" }],
