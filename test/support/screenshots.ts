@@ -54,21 +54,13 @@ await runCommand(async () => {
       const origin = new URL(page.url()).origin;
       for (const name of PAGES) {
         await page.goto(`${origin}/console/${name}`.replace(/\/$/, ""));
-        await page.getByRole("heading", { level: 1 }).waitFor();
-        await page.locator(".loading").first().waitFor({ state: "detached" });
-        // Charts and warnings come after the first answer.
-        await page.waitForLoadState("networkidle");
-        const file = `${name === "" ? "overview" : name}-${theme}.png`;
-        await page.screenshot({ path: join(FOLDER, file) });
-        process.stdout.write(`docs/screenshots/${file}\n`);
+        await take(page, `${name || "overview"}-${theme}`);
       }
       for (const [name, list, link] of DETAILS) {
         await page.goto(`${origin}/console/${list}`);
         await page.locator(link).first().click();
         await page.locator("main h2").first().waitFor();
-        await page.waitForLoadState("networkidle");
-        await page.screenshot({ path: join(FOLDER, `${name}-${theme}.png`) });
-        process.stdout.write(`docs/screenshots/${name}-${theme}.png\n`);
+        await take(page, `${name}-${theme}`);
       }
       await takeOperators(page, stack, theme);
       await context.close();
@@ -78,15 +70,18 @@ await runCommand(async () => {
   }
 });
 
+/** Takes a picture of a page once everything on it is loaded. */
+async function take(page: Page, name: string): Promise<void> {
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.locator(".loading").first().waitFor({ state: "detached" });
+  // Charts and warnings come after the first answer.
+  await page.waitForLoadState("networkidle");
+  await page.screenshot({ path: join(FOLDER, `${name}.png`) });
+  process.stdout.write(`docs/screenshots/${name}.png\n`);
+}
+
 /** The pages of the operators' console; a tenant and a message by the links to them. */
 async function takeOperators(page: Page, stack: StackFile, theme: string): Promise<void> {
-  const take = async (name: string) => {
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    await page.waitForLoadState("networkidle");
-    const file = `operators-${name}-${theme}.png`;
-    await page.screenshot({ path: join(FOLDER, file) });
-    process.stdout.write(`docs/screenshots/${file}\n`);
-  };
   await page.goto(await operatorLink(stack));
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   const { origin } = new URL(page.url());
@@ -110,56 +105,60 @@ async function takeOperators(page: Page, stack: StackFile, theme: string): Promi
   };
   for (const name of OPERATOR_PAGES) {
     await page.goto(`${root}/${name}${queries[name] ?? ""}`.replace(/\/$/, ""));
-    await take(name === "" ? "overview" : name);
+    await take(page, `operators-${name || "overview"}-${theme}`);
   }
   await page.goto(`${root}/tenants/${stack.tenant_id}`);
-  await take("tenant");
+  await take(page, `operators-tenant-${theme}`);
   await page.goto(`${root}/messages${queries.messages}`);
   await page.getByRole("link", { name: "+2348031239901" }).first().click();
-  await take("message");
+  await take(page, `operators-message-${theme}`);
 }
 
 /** A name that waits for a review, unless an earlier run has asked for it. */
-async function askForSenderId({ gateway, api_key }: StackFile): Promise<void> {
+async function askForSenderId(stack: StackFile): Promise<void> {
   const asked = {
     name: "Bakery",
     use_case: "Orders that are ready",
     sample: "Your bread is ready.",
   };
-  const response = await fetch(`${gateway}/v1/sender-ids`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${api_key}`, "content-type": "application/json" },
-    body: JSON.stringify(asked),
-  });
+  const response = await post(stack, "/v1/sender-ids", asked);
   if (!response.ok && response.status !== 409) {
     throw new Error(`the name was refused: ${await response.text()}`);
   }
 }
 
 /** Messages with several fates: the last four digits of a number decide. A campaign, and a webhook that fails. */
-async function sendSome({ gateway, api_key, sender_id }: StackFile): Promise<void> {
-  const post = async (path: string, body: unknown) => {
-    const response = await fetch(`${gateway}${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${api_key}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
+async function sendSome(stack: StackFile): Promise<void> {
+  const add = async (path: string, body: unknown) => {
+    const response = await post(stack, path, body);
     const text = await response.text();
     if (!response.ok) throw new Error(`${path} was refused: ${text}`);
     return (JSON.parse(text) as { data: { id: string } }).data;
   };
   // Nothing listens there.
-  await post("/v1/webhook-endpoints", { url: "https://localhost:8443/hook", description: "ERP" });
+  await add("/v1/webhook-endpoints", { url: "https://localhost:8443/hook", description: "ERP" });
   const numbers = ["08031230001", "08031230002", "08031239901", "08031230003", "08031239903"];
   for (const to of numbers) {
     const body = "Your order is on its way.";
-    await post("/v1/sms/messages", { to, from: sender_id, body });
+    await add("/v1/sms/messages", { to, from: stack.sender_id, body });
   }
-  const content = { name: "Spring sale", from: sender_id, body: "Hi {{name}}, all is half price." };
-  const campaign = await post("/v1/campaigns", { ...content, rate_per_second: 1 });
+  const content = {
+    name: "Spring sale",
+    from: stack.sender_id,
+    body: "Hi {{name}}, all is half price.",
+  };
+  const campaign = await add("/v1/campaigns", { ...content, rate_per_second: 1 });
   const recipients = Array.from({ length: 60 }, (_, at) => ({
     ...{ to: `0803123${1000 + at}`, variables: { name: "Ada" } },
   }));
-  await post(`/v1/campaigns/${campaign.id}/recipients`, { recipients });
-  await post(`/v1/campaigns/${campaign.id}/start`, {});
+  await add(`/v1/campaigns/${campaign.id}/recipients`, { recipients });
+  await add(`/v1/campaigns/${campaign.id}/start`, {});
+}
+
+function post({ gateway, api_key }: StackFile, path: string, body: unknown): Promise<Response> {
+  return fetch(`${gateway}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${api_key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
 }
