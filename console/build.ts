@@ -1,5 +1,5 @@
 /**
- * Builds both consoles: that of tenants into `console/dist/console`, that of operators into `console/dist/operators`.
+ * Builds the tenants' console into `console/dist/console` and the operators' console into `console/dist/operators`.
  * Each has one script and one style sheet, with a hash of its content in its name. The image runs it, and
  * `make install` with `--if-changed`.
  */

@@ -1,10 +1,10 @@
 import type { Delivery } from "../api/types.ts";
 
-/** How the deliveries to an endpoint have gone lately. */
+/** The recent deliveries to an endpoint that did not succeed. */
 export type EndpointHealth = {
   /** Given up. */
   readonly failed: number;
-  /** Tried in vain, and tried again later. */
+  /** Failed at least once, and tried again later. */
   readonly retried: number;
   /** Why the newest of them did not succeed; empty when there is none. */
   readonly reason: string;

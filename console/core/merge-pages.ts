@@ -6,7 +6,7 @@ export type ShownPages<T> = {
   readonly next: string | null;
   /** Whether more than the first page is shown. */
   readonly isExtended: boolean;
-  /** Whether more than a page of new rows has come meanwhile, which are not shown. */
+  /** Whether more than a page of new rows has come, which are not shown. */
   readonly isBehind: boolean;
 };
 

@@ -1,9 +1,9 @@
 const TEXTS: Readonly<Record<string, string>> = {
-  customer: "Somebody of this account paused it.",
+  customer: "A member of this account paused it.",
   insufficient_balance:
     "The balance did not cover the next messages. Fund the account, then resume.",
   budget_reached: "The budget is used up.",
-  sender_id_not_approved: "The sender ID can not be used any more.",
+  sender_id_not_approved: "The sender ID can no longer be used.",
   tenant_suspended: "The account is suspended.",
 };
 

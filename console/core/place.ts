@@ -1,4 +1,4 @@
-/** Which of the two consoles this page is of. */
+/** The page has the name of its console. */
 const { dataset } = document.documentElement;
 
 /** The path below which all pages of this console are. */
@@ -7,7 +7,7 @@ export const ROOT = `/${dataset.console ?? "console"}`;
 /** The end of every page's title. */
 export const TITLE = ROOT === "/operators" ? "Operators" : "Console";
 
-/** Where a page is kept that is opened again after the next sign-in. */
+/** The key of the page that opens after the next sign-in. */
 const AFTER_KEY = `sms${ROOT}-after`;
 
 /** Opens the sign-in page after the end of a session; a sign-in then returns to this page. */

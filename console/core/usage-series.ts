@@ -7,7 +7,7 @@ export type UsagePoint = {
   readonly key: string;
   readonly messages: number;
   readonly delivered: number;
-  /** Delivered or not: those on their way say nothing yet. */
+  /** Delivered or not; messages on their way do not count. */
   readonly ended: number;
   /** In ten-thousandths. */
   readonly units: bigint;

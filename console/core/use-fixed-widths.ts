@@ -2,8 +2,8 @@ import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 /**
- * Gives the columns of a long table the widths that they have at first. Else they would jump while rows come and go,
- * because a browser makes them as wide as the rows that are laid out need.
+ * Gives the columns of a long table the widths that they have at first. Otherwise the widths change while
+ * rows come and go, because a browser fits them to the rows that are laid out.
  */
 export function useFixedWidths(isLong: boolean): RefObject<HTMLTableElement | null> {
   const ref = useRef<HTMLTableElement>(null);

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 /** How far from the screen something counts as near: about one screen. */
 const MARGIN = "800px";
 
-/** Whether an element is on the screen or near it. It counts as near until the browser has said so. */
+/** Whether an element is on the screen or near it. It counts as near until the browser reports its position. */
 export function useNear<E extends Element>(
   isWatched = true,
 ): {

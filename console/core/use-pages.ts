@@ -57,7 +57,7 @@ export function usePages<T extends object>(
     }
   }, [key, next, load, isLoadingMore]);
 
-  /** Goes back to the first page, with the newest rows. */
+  /** Returns to the first page, with the newest rows. */
   const showNewest = useCallback(() => {
     setShown(undefined);
     first.reload();

@@ -11,7 +11,7 @@ import { Warnings } from "../parts/warnings.tsx";
 
 const POLL_MS = 15_000;
 
-/** What is wrong now, what is there, and what went lately. */
+/** The account's present problems, its money, and its latest messages. */
 export function OverviewPage() {
   const { tenant } = useSession();
   const canSend = useCan("messages:send");
@@ -51,7 +51,7 @@ function Money() {
   );
 }
 
-/** What the day before cost, in the viewer's zone. */
+/** The cost of the day before, in the viewer's zone. */
 function Yesterday() {
   const [yesterday = "", today = ""] = lastDays(2, new Date());
   const found = useResource(

@@ -8,15 +8,14 @@ import { ProblemBox } from "../parts/basics.tsx";
 import { CodeField } from "../parts/code-field.tsx";
 import { faultOf, TextField } from "../parts/form.tsx";
 
-/** Why a sign-in through the provider came to nothing. Any other word in the address shows nothing of itself. */
+/** Why a sign-in through the provider failed. The page never shows a word of the address itself. */
 const REFUSED: Readonly<Record<string, string>> = {
   email_not_verified: "The sign-in service has not verified your e-mail address.",
-  not_found:
-    "Nobody with your e-mail address belongs to an account here. Ask an owner to invite you.",
+  not_found: "No account here has a member with your e-mail address. Ask an owner to invite you.",
   rate_limited: "Too many tries; wait a little.",
   service_unavailable: "The sign-in service does not answer; try again later.",
 };
-const REFUSED_OTHERWISE = "The sign-in came to nothing. Begin again.";
+const REFUSED_OTHERWISE = "The sign-in failed. Begin again.";
 
 /** Asks for a link by e-mail, or signs in with the link that was opened. */
 export function SignInPage() {

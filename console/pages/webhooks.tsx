@@ -69,7 +69,7 @@ export function WebhooksPage() {
   );
 }
 
-/** Why it is off, or how the deliveries of the last day have gone. */
+/** Why it is off, or the failures of the last day. */
 function Health({ endpoint: { id, status, disabled_reason } }: { readonly endpoint: Endpoint }) {
   const isOn = status === "enabled";
   const found = useResource(

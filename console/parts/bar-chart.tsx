@@ -1,7 +1,7 @@
 /** One bar. */
 export type Bar = {
   readonly key: string;
-  /** What the axis and the title say. */
+  /** The text of the axis and of the title. */
   readonly label: string;
   /** From 0 to 1, of the highest bar. */
   readonly height: number;
@@ -12,12 +12,12 @@ export type Bar = {
 const WIDTH = 300;
 const HEIGHT = 80;
 const GAP = 0.2;
-/** A bar of a value above zero is seen. */
+/** The least height of a bar of a value above zero, so that it is visible. */
 const LEAST = 1.5;
 
 /**
- * Bars of one series. The picture is for the eye: its values are also in a table beside it, so a screen reader gets its
- * summary alone.
+ * Bars of one series. A table next to the picture has its values, so a screen reader reads only the summary of
+ * the picture.
  */
 export function BarChart({
   title,

@@ -6,7 +6,7 @@ import { ROOT } from "../core/place.ts";
 /** One page of the menu. */
 export type MenuEntry = { readonly path: string; readonly text: string };
 
-/** The frame of every page: the bar with who one is, the menu of pages, and the page. */
+/** The frame of every page: the bar with the person's name, the menu of pages, and the page. */
 export function Frame({
   menu,
   below,

@@ -3,7 +3,7 @@ import type { Campaign } from "../api/types.ts";
 import { useAction } from "../core/use-action.ts";
 import { ProblemBox } from "./basics.tsx";
 
-/** Stops a campaign for a while, or lets it go on; nothing for one that can do neither. */
+/** Pauses or resumes a campaign; nothing for one that can do neither. */
 export function PauseButton({
   campaign: { id, name, status },
   reload,

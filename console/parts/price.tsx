@@ -6,7 +6,7 @@ import { useResource } from "../core/use-resource.ts";
 /** Typing pauses this long before the price is asked for. */
 const PAUSE_MS = 500;
 
-/** What a text to some numbers costs at most, by the price of the first one; also why it would be refused. */
+/** The most that a text to some numbers costs, by the price of the first one; or why it would be refused. */
 export function Price({
   from,
   numbers,

@@ -25,7 +25,7 @@ export function SecondFactorSection() {
         <>
           <p>
             Off. With it, a sign-in also asks for a code of an authenticator app on your phone, so
-            that who reads your mail can not sign in.
+            that a reader of your mail cannot sign in.
           </p>
           <button type="button" disabled={begin.isBusy} onClick={() => void begin.run()}>
             Turn on

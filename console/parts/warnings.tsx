@@ -56,7 +56,7 @@ async function warnEndpoint(endpoint: Endpoint): Promise<readonly Problem[]> {
   return health === undefined ? [] : [{ text: `The webhook ${url}: ${health}.`, path }];
 }
 
-/** How an endpoint has done in the last day. */
+/** The health of an endpoint in the last day. */
 export async function readHealth(id: string) {
   const [failed, pending] = await Promise.all(
     ["failed", "pending"].map((status) => webhooks.deliveries(id, { status })),

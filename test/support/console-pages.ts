@@ -1,4 +1,4 @@
-/** Pages of the console in Chromium: their faults, and a person's hands on mouse or keyboard. */
+/** Pages of the console in Chromium: their faults, and their use by mouse or by keyboard. */
 import { execFileSync } from "node:child_process";
 import axe from "axe-core";
 import {

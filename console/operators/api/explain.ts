@@ -12,7 +12,7 @@ export type Check = {
   readonly why: string;
 };
 
-/** Asks each service that has a say in a message to a number. */
+/** Asks each service that decides about a message to a number. */
 export async function explain(
   asked: { readonly tenant: string; readonly from: string; readonly to: string },
   signal: AbortSignal,

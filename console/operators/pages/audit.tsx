@@ -17,7 +17,7 @@ const TRAILS = [
 ] as const;
 const SHOWN = 100;
 
-/** The newest changes of all services: who changed what. */
+/** The newest changes of all services, each with its author. */
 export function AuditPage() {
   const { query, route } = useLocation();
   const [form, setForm] = useState({ tenant: query.tenant ?? "", actor: query.actor ?? "" });

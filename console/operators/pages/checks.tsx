@@ -29,7 +29,7 @@ export function ChecksPage() {
       <Waiting of={found} />
       {found.data !== undefined && last === undefined && (
         <Empty title="No check has run yet.">
-          Run <code>smsctl check</code> each day, and look here.
+          Run <code>smsctl check</code> each day; its results are here.
         </Empty>
       )}
       {last !== undefined && <Last result={last} />}

@@ -16,7 +16,7 @@ type Listed = {
   readonly deliveries: readonly DeliveryHealth[];
 };
 
-/** The links to carriers, live: what each does, how full its window is, and what waits for it. */
+/** The links to carriers, live: the state, the window and the queue of each. */
 export function ConnectorsPage() {
   const list = useResource(
     "connectors",

@@ -7,7 +7,7 @@ import { Table } from "../../parts/table.tsx";
 import { explain } from "../api/explain.ts";
 import { Money, Waiting } from "../parts/parts.tsx";
 
-/** Why a message of a tenant to a number would go where, at what price, or not at all. */
+/** Why a tenant's message to a number would take a route, at which price, or why it would be refused. */
 export function ExplainPage() {
   const { query, route } = useLocation();
   const [form, setForm] = useState({

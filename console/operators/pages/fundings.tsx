@@ -25,7 +25,7 @@ export function FundingsPage() {
   const list = usePages(`fundings ${state}`, load, 5000);
   return (
     <>
-      <PageTitle note="Large amounts need two people: who asked for one cannot approve it.">
+      <PageTitle note="Large amounts need two people: a person cannot approve their own request.">
         Fundings
       </PageTitle>
       <div class="filter">

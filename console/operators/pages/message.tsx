@@ -8,7 +8,7 @@ import { timelineOf } from "../core/timeline.ts";
 import { word } from "../core/values.ts";
 import { At, Money, TenantLink, Waiting } from "../parts/parts.tsx";
 
-/** One message of any tenant: what happened when, over which route, and each webhook attempt. */
+/** One message of any tenant: its history, its route, and each webhook attempt. */
 export function MessagePage() {
   const id = useRoute().params.id ?? "";
   const found = useResource(`message ${id}`, async (signal) => {

@@ -13,7 +13,7 @@ const RIGHTS: Readonly<Record<string, string>> = {
   admin: "All of it.",
 };
 
-/** Who may sign in here. They are added and removed by command. */
+/** The people who may sign in here. Commands add and remove them. */
 export function PeoplePage() {
   const list = useResource(
     "operators",

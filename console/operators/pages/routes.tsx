@@ -68,7 +68,7 @@ function limitsOf({ plans, senderIds, tenantIds, trafficClasses }: Route): strin
     ...(senderIds.length === 0 ? [] : [`${senderIds.length} sender IDs`]),
     ...(tenantIds.length === 0 ? [] : [`${tenantIds.length} tenants`]),
   ];
-  return limits.length === 0 ? "everybody" : limits.join(", ");
+  return limits.length === 0 ? "all" : limits.join(", ");
 }
 
 function Switch({ route, onDone }: { readonly route: Route; readonly onDone: () => void }) {

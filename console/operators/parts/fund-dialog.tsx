@@ -96,8 +96,7 @@ function Asked({ funding }: { readonly funding: Funding }) {
     case "pending":
       return (
         <p role="status">
-          {amount} waits for a second person, who finds it in{" "}
-          <a href="/operators/fundings">Fundings</a>.
+          {amount} waits for a second person. It is in <a href="/operators/fundings">Fundings</a>.
         </p>
       );
     case "failed":

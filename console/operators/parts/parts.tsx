@@ -20,7 +20,7 @@ export function Money({
   return <>{units === undefined ? "–" : showMoney(fromUnits(BigInt(units)), currency)}</>;
 }
 
-/** What a page shows while it has no answer, and when the last one was a refusal. */
+/** The state of a page that has no answer yet, or whose last request was refused. */
 export function Waiting({ of }: { readonly of: Resource<unknown> }) {
   return (
     <>

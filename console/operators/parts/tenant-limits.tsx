@@ -64,7 +64,7 @@ function Change({
   const set = (name: string) => (value: string) => setForm({ ...form, [name]: value });
   const change = useAction(async () => {
     const limits = LIMITS.map(([name]) => [name, Number(form[name])] as const);
-    // Only what differs, so that two operators do not undo each other's changes.
+    // Send only changed fields, so that two operators do not undo each other's changes.
     const changed = limits.filter(([name, value]) => value !== tenant[name]);
     const plan = form.plan === tenant.plan ? {} : { plan: form.plan };
     const fields = { ...Object.fromEntries(changed), ...plan };

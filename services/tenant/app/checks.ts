@@ -33,7 +33,7 @@ export type CheckStore = {
   list(limit: number): Promise<readonly CheckResult[]>;
 };
 
-/** A result shows what is wrong; the command that ran the check printed all of it. */
+/** The most that a result keeps of each list and text; the command that ran the check printed all of it. */
 const BREACHES_MAX = 100;
 const IDS_MAX = 20;
 const TEXT_MAX = 1000;

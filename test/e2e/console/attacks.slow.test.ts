@@ -73,7 +73,7 @@ describe("attacks on the console", function () {
 
   const countMessages = async () => (await customer.call("GET", "/v1/messages")).body.data.length;
 
-  it("another origin of the same site can not act with a person's session", async () => {
+  it("another origin of the same site cannot act with a person's session", async () => {
     const context = await browser.newContext();
     await signIn(context);
     const before = await countMessages();
@@ -91,7 +91,7 @@ describe("attacks on the console", function () {
     // The answer has come, and its page is still loading: a step back before that would be interrupted.
     await page.waitForURL(`${origin}/**`);
     await page.goto(evilOrigin);
-    // Requests that need no permission, with what a page may set, and ones that ask for it.
+    // Requests that need no preflight, with headers that a page may set, and ones that need it.
     const answers = await page.evaluate(
       async ([target, api, body]) => {
         const tries: RequestInit[] = [
@@ -173,7 +173,7 @@ describe("attacks on the console", function () {
     expect(await read(made)).to.equal(401);
     // Without the prefix any host of the site could have set it.
     expect(await read(attackers.replace("__Host-", ""))).to.equal(401);
-    // What a neighbour's cookie of the same name puts before or after it does not count as another session.
+    // Other cookies before and after it change nothing.
     expect(await read(`a=b; ${attackers}; c=d`)).to.equal(200);
   });
 
@@ -257,7 +257,7 @@ describe("attacks on the console", function () {
     }
   }
 
-  it("a sign-in leads to the console, whatever the address or the page before say", async () => {
+  it("a sign-in leads to the console, for any address and any page before", async () => {
     for (const [at, after] of [
       evilOrigin,
       "//evil.example",

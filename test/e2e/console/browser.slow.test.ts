@@ -115,7 +115,7 @@ describe("the console in a browser", function () {
     await context.close();
   });
 
-  it("the overview counts what was sent, and names what is wrong", async () => {
+  it("the overview counts the sent messages, and names the problems", async () => {
     const own = await rest.addCustomer();
     const body = { to: ["08031234567", "08031239901"], from: own.sender, body: "Hello" };
     await own.call("POST", "/v1/sms/messages/bulk", { body });

@@ -120,7 +120,7 @@ describe("sign-in through OpenID Connect", function () {
     expect((await open(token)).status, "the link works once").to.equal(404);
   });
 
-  it("nobody else gets in: not invited, or with an address that is not verified", async () => {
+  it("a person who is not invited, or whose address is not verified, gets no session", async () => {
     provider.account = { email: "stranger@example.org", isVerified: true };
     expect(await signIn()).to.equal("/console/sign-in?refused=not_found");
     await invite("bea@example.org");
@@ -177,7 +177,7 @@ describe("sign-in through OpenID Connect", function () {
     expect(await comeBack(search, first.cookie), "a second time").to.equal(refused);
   });
 
-  it("leads nowhere but to the sign-in page, whatever the address says", async () => {
+  it("leads only to the sign-in page, for any address", async () => {
     for (const query of [
       "",
       "?error=access_denied&error_description=x",
@@ -190,7 +190,7 @@ describe("sign-in through OpenID Connect", function () {
     }
   });
 
-  it("another site can not begin a sign-in", async () => {
+  it("another site cannot begin a sign-in", async () => {
     for (const headers of [{ origin: "https://evil.example" }, { "sms-console": "" }]) {
       const answer = await openBrowser().call("POST", `${API}/oidc`, { headers });
       expect(answer.status).to.equal(403);

@@ -155,7 +155,7 @@ describe("the second factor", function () {
     const path = `${API}/people/${id}/second-factor`;
     const foreign = await signedInBrowser(rest, await rest.addCustomer());
     expect((await foreign.call("DELETE", path)).status, "of a stranger").to.equal(404);
-    // An invitation alone, which anybody can send, changes nothing.
+    // An invitation alone changes nothing: any account can send one.
     expect((await boss.call("DELETE", path)).status).to.equal(204);
     const token = await mailbox.tokenFor(email, "inv", 2);
     await openWith(browser, token);

@@ -22,7 +22,7 @@ import { smsctl } from "../../support/smsctl.ts";
 import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
 import { type Receiver, startReceiver } from "../../support/webhook-receiver.ts";
 
-/** What one person does. */
+/** One person's page and account. */
 type Story = {
   readonly page: Page;
   readonly hands: Hands;

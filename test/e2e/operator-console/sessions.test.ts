@@ -37,7 +37,7 @@ describe("the operators' console", function () {
     return browser;
   }
 
-  it("a link signs in once, and the session says who it is and what it may do", async () => {
+  it("a link signs in once, and the session has the person, the role and its methods", async () => {
     const token = await operatorToken(rest, "ada@example.org", OperatorRole.SUPPORT);
     const browser = openOperatorBrowser(rest.stack.operator_console);
     const opened = await browser.call("POST", `${API}/session`, { body: { token } });
@@ -106,7 +106,7 @@ describe("the operators' console", function () {
     }
   });
 
-  it("an operator's cookie is nothing at the gateway, and a tenant's nothing here", async () => {
+  it("the gateway refuses an operator's cookie, and this console a tenant's", async () => {
     const operator = await signedIn("ada@example.org", OperatorRole.ADMIN);
     const { gateway, operator_console } = rest.stack;
     const atGateway = { at: new URL(gateway).origin };
@@ -152,7 +152,7 @@ describe("the operators' console", function () {
     expect(typed.body.code).to.equal("unsupported_media_type");
   });
 
-  it("a removed operator, and one who signs out, is out with the next request", async () => {
+  it("a removed operator, and one who signs out, is refused at the next request", async () => {
     const browser = await signedIn("gone@example.org", OperatorRole.ADMIN);
     const tab = openOperatorBrowser(rest.stack.operator_console);
     tab.cookie = browser.cookie;

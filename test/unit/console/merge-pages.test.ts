@@ -61,7 +61,7 @@ describe("the rows of a list", () => {
     expect(later.rows.map(({ version }) => version)).to.deep.equal([1, 1, 1, 0]);
   });
 
-  it("are in order, without a second one and without a gap, whatever happens between", () => {
+  it("are in order, without repeats and without gaps, after any changes between", () => {
     const step = fc.oneof(
       fc.record({ add: fc.integer({ min: 1, max: 5 }) }),
       fc.record({ remove: fc.nat() }),

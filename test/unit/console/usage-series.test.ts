@@ -1,4 +1,4 @@
-/** The series of the console's charts, and what its overview says of endpoints. */
+/** The series of the console's charts, and its sentences about endpoints. */
 import { expect } from "chai";
 import type { Delivery } from "../../../console/api/types.ts";
 import { describeHealth, endpointHealth } from "../../../console/core/endpoint-health.ts";
@@ -95,7 +95,7 @@ describe("the health of an endpoint", () => {
     );
   });
 
-  it("is nothing to speak of without a failure", () => {
+  it("has no sentence without a failure", () => {
     expect(describeHealth(endpointHealth([], [], sinceMs))).to.equal(undefined);
   });
 });
