@@ -22,17 +22,17 @@ export async function openChromium(suite: Mocha.Context): Promise<Browser> {
 /** A page, with each request to elsewhere, breach of the policy and error that it had. */
 export type WatchedPage = { readonly page: Page; readonly faults: readonly string[] };
 
-/** Opens a page of a context; `origin` is the console's. */
+/** Opens a page of a context; `origin` is the console's, and addresses that begin with one of `own` are no faults. */
 export async function openWatchedPage(
   context: BrowserContext,
   origin: string,
+  own: readonly string[] = ["data:", origin, `blob:${origin}`],
 ): Promise<WatchedPage> {
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
   const faults: string[] = [];
   page.on("request", (request) => {
     const url = request.url();
-    const own = ["data:", origin, `blob:${origin}`];
     if (!own.some((start) => url.startsWith(start))) faults.push(url);
   });
   page.on("console", (message) => {

@@ -160,8 +160,11 @@ function StateButton({
   readonly state: string;
   readonly onDone: () => void;
 }) {
-  if (!useMay("RoutingService/UpdateConnector")) return null;
   const isActive = state === "active";
+  const canResume = state === "paused" || state === "draining";
+  const mayChange = useMay("RoutingService/UpdateConnector");
+  // A state of a newer release has no button.
+  if (!mayChange || !(isActive || canResume)) return null;
   const label = isActive ? "Pause" : "Resume";
   const next = isActive ? "CONNECTOR_STATE_PAUSED" : "CONNECTOR_STATE_ACTIVE";
   return (

@@ -43,7 +43,7 @@ describe("the operators' console in a browser", function () {
   });
 
   async function signIn(context: BrowserContext, person: string, role = OperatorRole.ADMIN) {
-    const opened = await openWatchedPage(context, origin);
+    const opened = await openWatchedPage(context, origin, ["data:", origin]);
     const token = await operatorToken(rest, person, role);
     await opened.page.goto(`${origin}/operators/sign-in#${token}`);
     await opened.page.getByRole("heading", { name: "Overview" }).waitFor();
