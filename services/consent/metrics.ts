@@ -21,6 +21,8 @@ export function createConsentMetrics(
     labelNames: ["owned"],
     registers,
   });
+  // The alert fires on an increase, so both series must exist with 0 before the first message.
+  for (const isOwned of [true, false]) received.labels(String(isOwned)).inc(0);
   new Gauge({
     name: "consent_unowned_messages",
     help: "Stored inbound messages that no tenant owns; counted up to 10,000.",
