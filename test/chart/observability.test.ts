@@ -12,9 +12,11 @@ import { namesIn, oneSampleOfEach, registryOfEverything, seriesNames } from "./e
 import { ALL_VALUES, chartSuite, MINIMAL, render } from "./helm.ts";
 import type { Rule, RuleGroup } from "./kube-types.ts";
 import { NO_PROMTOOL, PROMTOOL } from "./promtool.ts";
-import { isHook, label, ofKind, selects } from "./workloads.ts";
+import { isHook, label, ofKind, selects, servingWorkloads } from "./workloads.ts";
 
 const PRODUCTION = "values-production.yaml";
+/** With the alerts of every optional component. */
+const WITH_CONSOLE = { set: ["operatorConsole.enabled=true"] } as const;
 const CASES = join(import.meta.dirname, "./alerts.promtool.yaml");
 const RUNBOOKS = join(ROOT, "deploy/runbooks");
 
@@ -44,7 +46,7 @@ chartSuite("alerts and dashboards", () => {
     const of = (values: string) =>
       ofKind(render(values), "PrometheusRule").flatMap(({ spec }) => spec?.groups ?? []);
     const rules = of("ci/hatches-values.yaml").flatMap(({ rules: own }) => own);
-    const all = of(PRODUCTION).flatMap(({ rules: own }) => own);
+    const all = groups().flatMap(({ rules: own }) => own);
     expect(rules).to.have.length(all.length - 1);
     expect(rules.map(({ alert }) => alert)).to.not.include("SmsGatewaySlow");
     const expr = (list: typeof all) => list.find(({ alert }) => alert === "SmsSettlementLag")?.expr;
@@ -56,6 +58,28 @@ chartSuite("alerts and dashboards", () => {
       );
     }
     for (const { expr: text, alert } of all) expect(text, alert).to.not.contain("%");
+  });
+
+  it("the operators' console has an alert where it is enabled, and only there", () => {
+    const names = (set: string[]) =>
+      ofKind(render(PRODUCTION, { set }), "PrometheusRule").flatMap(({ spec }) =>
+        (spec?.groups ?? []).flatMap(({ rules }) => rules.map(({ alert }) => alert)),
+      );
+    expect(names([])).to.not.include("SmsOperatorConsoleMissing");
+    expect(names([...WITH_CONSOLE.set])).to.include("SmsOperatorConsoleMissing");
+    const off = "monitoring.prometheusRule.disabled={SmsOperatorConsoleMissing}";
+    for (const set of [[off], [off, ...WITH_CONSOLE.set]]) {
+      expect(names(set), set.join(",")).to.not.include("SmsOperatorConsoleMissing");
+    }
+  });
+
+  it("each component that serves has an alert when its processes are gone", () => {
+    const missing = alerts().filter(({ expr }) => expr.includes("absent(process_start_time"));
+    const jobs = missing.flatMap(({ expr }) =>
+      [...expr.matchAll(/job="([\w-]+)"/g)].map(([, job]) => job),
+    );
+    const serving = servingWorkloads(render(PRODUCTION, WITH_CONSOLE));
+    expect(jobs).to.have.members(serving.map(({ component }) => component));
   });
 
   it("each alert has a severity, a summary and a runbook that exists", () => {
@@ -223,7 +247,7 @@ chartSuite("helm test", () => {
 });
 
 function groups(): readonly RuleGroup[] {
-  return ofKind(render(PRODUCTION), "PrometheusRule")[0]?.spec?.groups ?? [];
+  return ofKind(render(PRODUCTION, WITH_CONSOLE), "PrometheusRule")[0]?.spec?.groups ?? [];
 }
 
 function alerts(): readonly Rule[] {
