@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { chartSuite, MINIMAL, render } from "./helm.ts";
+import { chartSuite, MINIMAL, notes, render } from "./helm.ts";
 import { ofKind, settingsOf, workloadsOf } from "./workloads.ts";
 
 const INLINE = "ci/inline-credentials-values.yaml";
@@ -15,7 +15,7 @@ chartSuite("the operators' console", () => {
     expect(secret?.stringData).to.not.have.property("rpc-token-operator-console");
   });
 
-  it("admits only the networks of operators in the values, and reads the carrier's ops port", () => {
+  it("admits only its own peers of the values, who reach no service, and reads the carrier's ops port", () => {
     const policy = (name: string, set: string[] = []) =>
       ofKind(render(MINIMAL, { set: [ON, ...set] }), "NetworkPolicy").find(
         ({ metadata }) => metadata.name === name,
@@ -25,9 +25,30 @@ chartSuite("the operators' console", () => {
         ports.some(({ port }) => port === "http"),
       )?.from;
     expect(from([])).to.equal(undefined);
-    const named = "networkPolicy.operatorsFrom[0].ipBlock.cidr=10.9.0.0/16";
+    expect(from(["networkPolicy.operatorsFrom[0].ipBlock.cidr=10.9.0.0/16"])).to.equal(undefined);
+    const named = "networkPolicy.operatorConsoleFrom[0].ipBlock.cidr=10.9.0.0/16";
     expect(from([named])).to.deep.equal([{ ipBlock: { cidr: "10.9.0.0/16" } }]);
+    const reached = ofKind(render(MINIMAL, { set: [ON, named] }), "NetworkPolicy").filter(
+      ({ spec }) => JSON.stringify(spec?.ingress ?? []).includes("10.9.0.0/16"),
+    );
+    expect(reached.map(({ metadata }) => metadata.name)).to.deep.equal(["sms-operator-console"]);
     expect(JSON.stringify(policy("sms-carrier")?.ingress)).to.contain('"operator-console"');
+  });
+
+  it("the notes say how to reach it and sign in, and that no one may reach its address", () => {
+    const forward = "port-forward svc/sms-operator-console-headless 8090:8080";
+    const closed = "set networkPolicy.operatorConsoleFrom";
+    expect(notes(MINIMAL)).to.not.contain("operators' console");
+    const own = notes(MINIMAL, { set: [ON] });
+    expect(own).to.contain(forward).and.to.contain("smsctl console link --operator");
+    expect(own).to.not.contain(closed);
+    const named = [ON, "operatorConsole.url=https://ops.example.com"];
+    const reached = "networkPolicy.operatorConsoleFrom[0].ipBlock.cidr=10.9.0.0/16";
+    expect(notes(MINIMAL, { set: named })).to.contain("https://ops.example.com/operators");
+    expect(notes(MINIMAL, { set: named }))
+      .to.contain(closed)
+      .and.to.not.contain(forward);
+    expect(notes(MINIMAL, { set: [...named, reached] })).to.not.contain(closed);
   });
 
   it("has its public address, which tenant also has for its links", () => {
