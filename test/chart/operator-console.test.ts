@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { chartSuite, MINIMAL, notes, render } from "./helm.ts";
+import { chartSuite, MINIMAL, notes, PRESETS, render } from "./helm.ts";
 import { ofKind, settingsOf, workloadsOf } from "./workloads.ts";
 
 const INLINE = "ci/inline-credentials-values.yaml";
@@ -61,5 +61,21 @@ chartSuite("the operators' console", () => {
     expect(settingsOf(objects, "operator-console").CARRIER_OPS).to.match(
       /^http:\/\/sms-carrier-headless\..*:9100$/,
     );
+  });
+
+  it("requests what it uses, as the toolbox does, not what a preset gives to services", () => {
+    for (const preset of PRESETS) {
+      const set = [ON, "toolbox.enabled=true"];
+      const pods = workloadsOf(render(preset, { set })).filter(({ component }) =>
+        /^(operator-console|toolbox)$/.test(component),
+      );
+      expect(pods).to.have.length(2);
+      for (const { containers, name } of pods) {
+        expect(containers[0]?.resources?.requests, `${preset} ${name}`).to.deep.equal({
+          cpu: "50m",
+          memory: "192Mi",
+        });
+      }
+    }
   });
 });
