@@ -22,6 +22,10 @@ const UNKNOWN = [
 ];
 
 const WRONG = [
+  "nameOverride=Upper",
+  "fullnameOverride=a/b",
+  "fullnameOverride=1sms",
+  "clusterDomain=cluster_local",
   "gateway.replicas=-1",
   "gateway.port=x",
   "gateway.port=70000",
@@ -113,6 +117,12 @@ chartSuite("values and their schema", () => {
     expect(settingsOf(objects, "webhook")).to.include({ WEBHOOK_RETRY_DELAYS_MS: "60000" });
     expect(render(MINIMAL, { set: ["webhook.settings.WEBHOOK_RETRY_DELAYS_MS=1000\\, 2000"] })).to
       .not.be.empty;
+  });
+
+  it("a release whose name gives no names of Services is refused, with the setting that does", () => {
+    const release = "1sms";
+    expect(refusal(MINIMAL, { release })).to.contain("fullnameOverride is needed");
+    expect(render(MINIMAL, { release, set: ["fullnameOverride=sms"] })).to.not.be.empty;
   });
 
   it("missing and contradicting settings stop the render with one line that names them", () => {
