@@ -162,7 +162,7 @@ chartSuite("a release on a cluster with faults", (helm) => {
     const set = ["--set", "wallet.keda.enabled=true,nats.monitoringEndpoint=nats:8222"];
     run("kubectl", ["delete", "crd", "scaledobjects.keda.sh", "--ignore-not-found"]);
     expect(() => release("install", ...set)).to.throw(
-      /keda\.enabled of wallet needs keda\.sh\/v1alpha1\/ScaledObject/,
+      /wallet\.keda\.enabled needs keda\.sh\/v1alpha1\/ScaledObject/,
     );
   });
 });

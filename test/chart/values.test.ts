@@ -138,11 +138,26 @@ chartSuite("values and their schema", () => {
       [MINIMAL, ["carrier.receipts.enabled=true"], "carrier.receipts.url"],
       [MINIMAL, ["gateway.service.externalTrafficPolicy=Local"], "NodePort or LoadBalancer."],
       [MINIMAL, ["wallet.minReadySeconds=600"], "wallet: progressDeadlineSeconds must exceed"],
-      [MINIMAL, ["gateway.port=9100"], "gateway: port 9100 is given twice, to ops and to http."],
+      [
+        MINIMAL,
+        ["gateway.port=9100"],
+        "gateway: port 9100 is given twice, to ports.ops and to port.",
+      ],
       [
         MINIMAL,
         ["wallet.ports.grpc=9100"],
-        "wallet: port 9100 is given twice, to ops and to grpc.",
+        "wallet: port 9100 is given twice, to ports.ops and to ports.grpc.",
+      ],
+      [
+        MINIMAL,
+        ["operatorConsole.enabled=true", "operatorConsole.port=9100"],
+        "operatorConsole: port 9100 is given twice, to ports.ops and to port.",
+      ],
+      [MINIMAL, ["senderId.minReadySeconds=600"], "senderId: progressDeadlineSeconds must exceed"],
+      [
+        MINIMAL,
+        ["operatorConsole.enabled=true", "operatorConsole.resources.limits.memory=8Mi"],
+        "operatorConsole: resources.limits.memory: 8Mi is less than 16Mi",
       ],
       [
         "ci/hatches-values.yaml",

@@ -67,7 +67,8 @@ toolbox:
 {{- end -}}
 
 {{/*
-One component as YAML: its row of the table, its name in the cluster, and its values over `defaults`.
+One component as YAML: its row of the table, its name in the cluster, its key in the values, and its values over
+`defaults`.
 (list root name)
 */}}
 {{- define "sms.component" -}}
@@ -96,8 +97,10 @@ One component as YAML: its row of the table, its name in the cluster, and its va
 {{- $least := $merged.replicas -}}
 {{- if $merged.autoscaling.enabled -}}{{- $least = $merged.autoscaling.minReplicas -}}{{- end -}}
 {{- if $merged.keda.enabled -}}{{- $least = $merged.keda.minReplicas -}}{{- end -}}
+{{- $keys := dict "sender-id" "senderId" "smsc-simulator" "smscSimulator" "operator-console" "operatorConsole" -}}
 {{- dict
   "name" $name
+  "key" (get $keys $name | default $name)
   "fullName" (printf "%s-%s" (include "sms.fullname" $root) $name)
   "kind" (ternary "StatefulSet" "Deployment" (eq $name "carrier"))
   "serves" ($row.serves | default "")

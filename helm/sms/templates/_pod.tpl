@@ -17,7 +17,7 @@ checksum/secret: {{ $secrets | toJson | sha256sum }}
 command:
   - node
   {{- if $memory }}
-  {{- $limit := include "sms.mebibytes" (list $c.name $memory) | int64 }}
+  {{- $limit := include "sms.mebibytes" (list $c.key $memory) | int64 }}
   - --max-old-space-size={{ div (mul $limit (int64 $c.values.heapPercent)) 100 }}
   {{- end }}
 {{- range index . 1 }}
