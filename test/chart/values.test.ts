@@ -91,6 +91,11 @@ chartSuite("values and their schema", () => {
     ["mongodb.tls=null", "tls"],
     ["defaults.probes=null", "probes"],
     ["networkPolicy=null", "networkPolicy"],
+    ["campaign=null", "campaign"],
+    ["consent=null", "consent"],
+    ["operatorConsole=null", "operatorConsole"],
+    ["operatorConsole.port=null", "port"],
+    ["toolbox=null", "toolbox"],
   ] as const) {
     it(`a key that is taken away is named: ${path}`, () => {
       expect(refusal(MINIMAL, { set: [path] })).to.match(

@@ -61,9 +61,9 @@ toolbox:
 {{ toYaml $names }}
 {{- end -}}
 
-{{/* Whether the release runs the operators' console; values kept from a version before it have no key. */}}
+{{/* Whether the release runs the operators' console. */}}
 {{- define "sms.hasOperatorConsole" -}}
-{{- if (default dict .Values.operatorConsole).enabled }}true{{ end -}}
+{{- if .Values.operatorConsole.enabled }}true{{ end -}}
 {{- end -}}
 
 {{/*
@@ -87,7 +87,7 @@ One component as YAML: its row of the table, its name in the cluster, its key in
   "campaign" $values.campaign
   "consent" $values.consent
   "smsc-simulator" $values.smscSimulator
-  "operator-console" (default dict $values.operatorConsole)
+  "operator-console" $values.operatorConsole
   "migration" $values.migration
   "test" $values.test
   "toolbox" $values.toolbox

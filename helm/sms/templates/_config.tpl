@@ -5,11 +5,6 @@ webhook: { IDEMPOTENCY_TTL_MS: 86400000 }
 campaign: { IDEMPOTENCY_TTL_MS: 86400000 }
 {{- end -}}
 
-{{/* Where pods listen; values kept from a version before this key have none. */}}
-{{- define "sms.listenHost" -}}
-{{ .Values.listenHost | default "0.0.0.0" }}
-{{- end -}}
-
 {{/*
 Settings of a component that are no secret: variables in its pod template, so that each revision keeps its own
 (ADR 124). (list root component)
@@ -49,7 +44,7 @@ Settings of a component that are no secret: variables in its pod template, so th
 {{- end -}}
 {{- if eq $c.name "operator-console" -}}
 {{- $carrier := include "sms.component" (list $root "carrier") | fromYaml -}}
-{{- $_ := set $data "OPERATOR_CONSOLE_HOST" (include "sms.listenHost" $root) -}}
+{{- $_ := set $data "OPERATOR_CONSOLE_HOST" $root.Values.listenHost -}}
 {{- $_ := set $data "OPERATOR_CONSOLE_PORT" (include "sms.text" $c.values.port) -}}
 {{- $_ := set $data "CARRIER_OPS" (printf "http://%s:%s" (include "sms.headlessHost" (list $root "carrier")) (include "sms.text" $carrier.values.ports.ops)) -}}
 {{- end -}}
@@ -63,13 +58,13 @@ Settings of a component that are no secret: variables in its pod template, so th
 {{- if eq $c.name "carrier" -}}
 {{- $_ := set $data "CARRIER_JOURNAL_DIR" "/var/lib/sms/journal" -}}
 {{- if $c.values.receipts.enabled -}}
-{{- $_ := set $data "CARRIER_RECEIPT_HOST" (include "sms.listenHost" $root) -}}
+{{- $_ := set $data "CARRIER_RECEIPT_HOST" $root.Values.listenHost -}}
 {{- $_ := set $data "CARRIER_RECEIPT_PORT" (include "sms.text" $c.values.receipts.port) -}}
 {{- $_ := set $data "CARRIER_RECEIPT_URL" $c.values.receipts.url -}}
 {{- end -}}
 {{- end -}}
 {{- if eq $c.name "smsc-simulator" -}}
-{{- $_ := set $data "SMSC_HOST" (include "sms.listenHost" $root) -}}
+{{- $_ := set $data "SMSC_HOST" $root.Values.listenHost -}}
 {{- $_ := set $data "SMSC_PORT" (include "sms.text" $c.values.port) -}}
 {{- $_ := set $data "SMSC_CONTROL_PORT" (include "sms.text" $c.values.controlPort) -}}
 {{- $_ := set $data "SMSC_SYSTEM_ID" $c.values.systemId -}}
@@ -134,11 +129,11 @@ Settings of a component that are no secret: variables in its pod template, so th
 {{- $v := $c.values -}}
 {{- if not (has $c.name (list "migration" "test" "toolbox")) }}
 - name: OPS_HOST
-  value: {{ include "sms.listenHost" $root | quote }}
+  value: {{ $root.Values.listenHost | quote }}
 - name: OPS_PORT
   value: {{ include "sms.text" $v.ports.ops | quote }}
 - name: GRPC_HOST
-  value: {{ include "sms.listenHost" $root | quote }}
+  value: {{ $root.Values.listenHost | quote }}
 - name: GRPC_PORT
   value: {{ include "sms.text" $v.ports.grpc | quote }}
 - name: DRAIN_DELAY_MS
@@ -150,7 +145,7 @@ Settings of a component that are no secret: variables in its pod template, so th
 {{- end }}
 {{- if eq $c.name "gateway" }}
 - name: HOST
-  value: {{ include "sms.listenHost" $root | quote }}
+  value: {{ $root.Values.listenHost | quote }}
 - name: PORT
   value: {{ include "sms.text" $v.port | quote }}
 {{- end }}
