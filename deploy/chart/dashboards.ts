@@ -88,6 +88,12 @@ const BOARDS: readonly Board[] = [
       panel("Receipts parked", "ops", [
         [`sum by (connector) (rate(carrier_receipts_parked_total{${NS}}[5m]))`, "{{connector}}"],
       ]),
+      panel("Inbound messages", "ops", [
+        [`sum by (owned) (rate(consent_inbound_messages_total{${NS}}[5m]))`, "owned: {{owned}}"],
+      ]),
+      panel("Inbound messages without an owner", "short", [
+        [`max(consent_unowned_messages{${NS}})`, "stored"],
+      ]),
       panel("Outcomes messaging does not know", "short", [
         [`max by (pod) (carrier_outcomes_pending{${NS}})`, "{{pod}}"],
         [`max by (pod) (carrier_outcomes_set_aside{${NS}})`, "{{pod}} refused"],
