@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
 import { expect } from "chai";
 import { exists, files, linesWith, markdown, rule, sources } from "../support/house-rules.ts";
 import { functionsOf } from "../support/source-files.ts";
@@ -188,6 +189,42 @@ describe("the packages", () => {
       .map(([name, version]) => `${name} ${version}`);
   });
 });
+
+describe("links between documents", () => {
+  // The gateway makes pages of its guides; test/unit/gateway/documentation.test.ts checks their links.
+  const documents = markdown.filter(({ path }) => !path.startsWith("gateway/docs/"));
+  const headings = new Map(documents.map(({ path, text }) => [path, anchorsOf(text)]));
+
+  rule("each leads to a file, and to a heading where it names one", () =>
+    documents.flatMap(({ path, text }) =>
+      [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = ""]) => {
+        if (/^(\w+:|\/)/.test(link)) return [];
+        const [to = "", anchor = ""] = link.split("#");
+        const target = to === "" ? path : normalize(join(dirname(path), to)).replace(/\/$/, "");
+        const isThere = existsSync(target) && (anchor === "" || headings.get(target)?.has(anchor));
+        return isThere ? [] : [`${path} → ${link}`];
+      }),
+    ),
+  );
+});
+
+/** The anchors of a document's headings, as GitHub makes them. */
+function anchorsOf(text: string): Set<string> {
+  const titles = [...withoutCode(text).matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) => title);
+  return new Set(
+    titles.map((title) =>
+      title
+        .toLowerCase()
+        .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+        .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
+
+function withoutCode(text: string): string {
+  return text.replace(/^```[\s\S]*?^```/gm, "");
+}
 
 describe("the threat model", () => {
   const text = files.find(({ path }) => path === "docs/security.md")?.text ?? "";
