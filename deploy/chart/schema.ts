@@ -33,7 +33,7 @@ const JOB_KEYS = [
 const JOBS: Readonly<Record<string, readonly string[]>> = {
   migration: ["logLevel", ...JOB_KEYS],
   test: JOB_KEYS,
-  toolbox: [...JOB_KEYS, "annotations"],
+  toolbox: [...JOB_KEYS, "annotations", "extraContainers"],
 };
 
 /** The schema of a values tree; throws when a key's type is unknown. */

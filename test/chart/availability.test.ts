@@ -19,7 +19,10 @@ import {
   workloadsOf,
 } from "./workloads.ts";
 
-const REQUEST_PATH = ["gateway", "tenant", "sender-id", "wallet", "routing", "messaging"];
+/** Without consent, promotional sends are refused. */
+const REQUEST_PATH = [
+  ...["gateway", "tenant", "sender-id", "wallet", "routing", "messaging", "consent"],
+];
 
 chartSuite("availability and shutdown", () => {
   it("production runs at least three replicas of everything a request passes", () => {
@@ -54,7 +57,7 @@ chartSuite("availability and shutdown", () => {
   });
 
   it("pods spread over zones and hosts among their own kind and revision", () => {
-    const objects = render("values-production.yaml");
+    const objects = render("ci/production-values.yaml");
     for (const { kind, metadata, name, pod } of servingWorkloads(objects)) {
       const rules = pod.topologySpreadConstraints ?? [];
       expect(rules.map(({ topologyKey }) => topologyKey)).to.have.members([

@@ -201,7 +201,7 @@ chartSuite("packaging", () => {
   it("every pod setting appears on every component's pod", () => {
     const objects = render("ci/every-option-values.yaml");
     const workloads = workloadsOf(objects);
-    expect(workloads).to.have.length(13);
+    expect(workloads).to.have.length(15);
     for (const { containers, metadata, pod, name } of workloads) {
       const [container] = containers;
       expect(

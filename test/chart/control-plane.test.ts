@@ -167,10 +167,13 @@ async function expectAllReady(namespace: string): Promise<void> {
   await eventually(areAll, { timeoutMs: 60_000, everyMs: 500, what });
 }
 
-/** The production preset as it is. */
+/** The production preset, with the optional components that the chart's version has. */
 function release(verb: string, chart: string, namespace: string, ...more: string[]): Said {
   const wait = ["-n", namespace, "--wait", "--timeout", "5m"];
-  const values = ["-f", join(chart, "values-production.yaml")];
+  const known = readFileSync(join(chart, "values.yaml"), "utf8");
+  const optional = ["operatorConsole", "toolbox"].filter((key) => known.includes(`\n${key}:\n`));
+  const on = optional.flatMap((key) => ["--set", `${key}.enabled=true`]);
+  const values = ["-f", join(chart, "values-production.yaml"), ...on];
   return run(currentHelm(), [verb, RELEASE, chart, ...wait, ...values, ...more]);
 }
 

@@ -41,14 +41,15 @@ chartSuite("network policies", () => {
     const set = ["carrier.receipts.enabled=true", "carrier.receipts.url=https://example.com"];
     const password = "smscSimulator.enabled=true,smscSimulator.password=secret";
     for (const host of ["0.0.0.0", "::"]) {
-      const options = host === "::" ? [...set, password, "listenHost=::"] : [...set, password];
+      const plain = [...set, password, "operatorConsole.enabled=true"];
+      const options = host === "::" ? [...plain, "listenHost=::"] : plain;
       const objects = render(MINIMAL, { set: options });
       const found = servingWorkloads(objects).flatMap(({ component }) => {
         const settings = Object.entries(settingsOf(objects, component));
         return settings.filter(([name]) => /^(.*_)?HOST$/.test(name));
       });
-      // Every one of eleven has gRPC and ops; gateway, carrier and simulator have one more.
-      expect(found).to.have.length(2 * 11 + 3);
+      // Every one of twelve has gRPC and ops; gateway, carrier, simulator and console have one more.
+      expect(found).to.have.length(2 * 12 + 4);
       for (const [name, value] of found) expect(value, name).to.equal(host);
     }
     expect(refusal(MINIMAL, { set: ["listenHost=localhost"] })).to.contain("listenHost");
@@ -325,7 +326,10 @@ chartSuite("services and ports", () => {
   it("with mutual TLS each component gets a certificate that names what callers connect to", () => {
     const objects = render("ci/external-tls-values.yaml");
     const certificates = ofKind(objects, "Certificate");
-    for (const component of GRPC_COMPONENTS) {
+    const names = certificates.map(({ spec }) => spec?.commonName);
+    const callers = ["gateway", "carrier", "operator-console", "toolbox", "test"];
+    expect(names).to.have.members([...GRPC_COMPONENTS, ...callers]);
+    for (const component of [...GRPC_COMPONENTS, ...callers]) {
       const own = certificates.find(({ spec }) => spec?.commonName === component);
       expect(own?.spec?.dnsNames).to.include(
         `sms-${component}-headless.messaging.svc.cluster.local`,

@@ -220,7 +220,7 @@ chartSuite("alerts and dashboards", () => {
     const services = ofKind(objects, "Service").filter(({ metadata }) =>
       selects(monitor?.spec?.selector?.matchLabels ?? {}, metadata.labels),
     );
-    expect(services).to.have.length(10);
+    expect(services).to.have.length(11);
     for (const { metadata, spec } of services) {
       const names = spec?.ports?.map(({ name }) => name);
       expect(names, metadata.name).to.include(monitor?.spec?.endpoints?.[0]?.port);

@@ -47,9 +47,11 @@ export function workloadsOf(objects: readonly KubeObject[]): Workload[] {
   });
 }
 
-/** Those that run for as long as the release lives. */
+/** Those that run for as long as the release lives and serve something: the toolbox only waits for `kubectl exec`. */
 export function servingWorkloads(objects: readonly KubeObject[]): Workload[] {
-  return workloadsOf(objects).filter(({ kind }) => kind === "Deployment" || kind === "StatefulSet");
+  return workloadsOf(objects).filter(
+    ({ kind, component }) => /^(Deployment|StatefulSet)$/.test(kind) && component !== "toolbox",
+  );
 }
 
 export function ofKind(objects: readonly KubeObject[], kind: string): KubeObject[] {

@@ -1,6 +1,6 @@
 {{/*
 The prefix of every name. A release's name may hold dots, a Service's must not. The longest name put
-behind it is `-smsc-simulator-headless` (24), and the StatefulSet's revision label adds eleven characters
+behind it is `-operator-console-headless` (26), and the StatefulSet's revision label adds eleven characters
 to its name, so 30 leave room below 63. A prefix that must be cut keeps a hash of the whole, so that two
 long release names stay apart.
 */}}
