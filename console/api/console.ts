@@ -118,6 +118,7 @@ export const wallet = {
 
 export type WalletFilter = {
   readonly kind?: string | undefined;
+  readonly campaign_id?: string | undefined;
   readonly created_after?: string | undefined;
   readonly created_before?: string | undefined;
 };

@@ -286,6 +286,7 @@ export type WalletEntry = {
   readonly message_id: string | null;
   readonly reference: string | null;
   readonly memo: string | null;
+  readonly campaign_id: string | null;
   readonly created_at: string;
 };
 

@@ -222,6 +222,7 @@ const COUNTS = [
 function Progress({ campaign }: { readonly campaign: Campaign }) {
   const { progress, currency } = campaign;
   const { total } = progress;
+  const hasStatement = useCan("wallet:read");
   const done = total - progress.waiting - progress.queued;
   return (
     <section aria-labelledby="progress">
@@ -249,7 +250,13 @@ function Progress({ campaign }: { readonly campaign: Campaign }) {
         {COUNTS.filter(([name]) => progress[name] > 0).map(([name]) => (
           <Figure key={name} label={name} value={progress[name].toLocaleString()} />
         ))}
-        <Figure label="Charged" value={showMoney(progress.charged_amount, currency)} />
+        <Figure
+          label="Charged"
+          value={showMoney(progress.charged_amount, currency)}
+          note={
+            hasStatement && <a href={`/console/statement?campaign_id=${campaign.id}`}>statement</a>
+          }
+        />
         <Figure label="Held" value={showMoney(progress.held_amount, currency)} />
       </div>
     </section>

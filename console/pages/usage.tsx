@@ -3,8 +3,10 @@ import { usage } from "../api/console.ts";
 import type { UsageGroup } from "../api/types.ts";
 import { showMoney } from "../core/money.ts";
 import { daysAgo, showTime } from "../core/time.ts";
+import { useCampaignNames } from "../core/use-campaign-names.ts";
 import { useResource } from "../core/use-resource.ts";
 import { Empty, Figure, Loading, PageTitle, ProblemBox, Time } from "../parts/basics.tsx";
+import { CampaignLink } from "../parts/campaign-link.tsx";
 import { SelectField } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";
 
@@ -39,6 +41,7 @@ export function UsagePage() {
       }),
     60_000,
   );
+  const campaigns = useCampaignNames();
   const most = Math.max(1, ...(found.data?.groups ?? []).map(({ messages }) => messages));
   const heading = GROUPS.find(([name]) => name === group)?.[1] ?? group;
   return (
@@ -65,7 +68,15 @@ export function UsagePage() {
               rows={found.data.groups}
               keyOf={nameOf}
               columns={[
-                { heading, cell: nameOf },
+                {
+                  heading,
+                  cell: (row) =>
+                    typeof row.campaign_id === "string" ? (
+                      <CampaignLink id={row.campaign_id} names={campaigns} />
+                    ) : (
+                      nameOf(row)
+                    ),
+                },
                 {
                   heading: "Messages",
                   cell: (row) => (

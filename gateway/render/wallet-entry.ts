@@ -35,6 +35,7 @@ export function renderWalletEntry(entry: Entry) {
     reservation_id: textOrNull(entry.reservationId),
     reference: textOrNull(entry.reference),
     memo: textOrNull(entry.reason),
+    campaign_id: textOrNull(entry.campaignId),
     created_at: formatInstant(Number(entry.createdAtMs)),
   };
 }
@@ -60,6 +61,8 @@ const COLUMNS = [
   "reference",
   "memo",
   "id",
+  // At the end: programs that read a file by position find the others where they were.
+  "campaign_id",
 ] as const;
 
 /** Columns with texts of people, which a spreadsheet must not run. */

@@ -39,6 +39,11 @@ export const WALLET_ENTRY_LIST: QuerySchema = {
     description: "Before this RFC 3339 instant; now when absent.",
     examples: ["2026-11-01T00:00:00Z"],
   },
+  campaign_id: {
+    type: "string",
+    description: "Lines of this campaign's messages.",
+    pattern: "^cmp_[0-9A-HJKMNP-TV-Z]{26}$",
+  },
   limit: LIMIT,
   cursor: CURSOR,
 };
@@ -64,6 +69,10 @@ const WALLET_ENTRY = object({
   reservation_id: { ...orNull({ type: "string" }), description: "The hold of a send." },
   reference: { ...orNull({ type: "string" }), description: "Of a top-up or an adjustment." },
   memo: { ...orNull({ type: "string" }), description: "Why an adjustment was made." },
+  campaign_id: {
+    ...orNull(idOf("cmp")),
+    description: "Of the holds, charges and releases of a campaign's messages.",
+  },
   created_at: INSTANT,
 });
 

@@ -65,12 +65,13 @@ const SHAPES: readonly CollectionShape[] = [
         settled_count: count,
         first_message_id: text,
         last_message_id: text,
+        campaign_id: text,
         created_at: date,
         check_at: date,
         checks: count,
       },
-      // n-1: remove in 0.4.0. Version 0.2.0 writes none.
-      ["settled_count"],
+      // n-1: the settled count is required from 0.4.0. Version 0.2.0 writes none.
+      ["settled_count", "campaign_id"],
     ),
     condition: {
       $and: [
@@ -109,6 +110,12 @@ const SHAPES: readonly CollectionShape[] = [
         unique: true,
         partialFilterExpression: { references: { $exists: true } },
       },
+      {
+        // One key for each campaign in a batch; a batch without one has no key.
+        key: { tenant_id: 1, campaign_ids: 1, created_at: -1, sequence: -1 },
+        name: "campaigns",
+        partialFilterExpression: { campaign_ids: { $exists: true } },
+      },
     ],
     validator: closed(
       {
@@ -122,10 +129,11 @@ const SHAPES: readonly CollectionShape[] = [
         totals: closed(Object.fromEntries(ACCOUNTS.map((account) => [account, long]))),
         kinds: { bsonType: "array", minItems: 1, items: { enum: [...ENTRY_KINDS] } },
         references: { bsonType: "array", minItems: 1, items: text },
+        campaign_ids: { bsonType: "array", minItems: 1, items: text },
         hash: { bsonType: "string", minLength: 64, maxLength: 64 },
         movements: { bsonType: "array", minItems: 1 },
       },
-      ["references"],
+      ["references", "campaign_ids"],
     ),
     // Double entry: the sum over all accounts is zero.
     condition: { $eq: [0, { $add: ACCOUNTS.map((account) => `$totals.${account}`) }] },
@@ -139,6 +147,7 @@ const FUNDINGS: CollectionShape = {
     { key: { requested_by: 1, key: 1 }, name: "key", unique: true },
     { key: { state: 1, _id: -1 }, name: "state" },
     { key: { tenant_id: 1, _id: -1 }, name: "tenant" },
+    { key: { requested_by: 1, currency: 1, requested_at: -1 }, name: "recent" },
   ],
   validator: closed(
     {

@@ -66,7 +66,7 @@ function placeNaively({ store }: WalletHarness, tenantId: string) {
         const context = { nowMs: Date.now(), newId };
         const view = (await tx.load(new Map([[tenantId, needs]]))).get(tenantId);
         if (view === undefined) throw new Error("no such wallet");
-        const { changes } = decide(view, [{ kind: "hold", ...hold }], context);
+        const { changes } = decide(view, [{ kind: "hold", campaignId: "", ...hold }], context);
         if (changes !== undefined) await tx.save([changes]);
       })
       // With many callers some never get their turn.

@@ -132,6 +132,7 @@ function ask({ tenantId, wallets, queue }: RealWallet, op: Op): Promise<unknown>
         messageCount: op.reservation.messages.length,
         firstMessageId: op.reservation.messages[0]?.id ?? "",
         lastMessageId: op.reservation.messages.at(-1)?.id ?? "",
+        campaignId: "",
       });
     case "settle":
       return queue.execute(tenantId, {

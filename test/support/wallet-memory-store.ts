@@ -88,13 +88,14 @@ export function createMemoryWalletStore(graceMs = 300_000): MemoryWalletStore {
       return reservation?.tenantId === tenantId ? reservation : undefined;
     },
     findSettled: async (ids) => pick(tables.settlements, ids),
-    async listEntries({ tenantId, fromMs, toMs, kinds, limit, before }) {
+    async listEntries({ tenantId, fromMs, toMs, kinds, campaignId, limit, before }) {
       return entries(tables, tenantId)
         .filter(
           (entry) =>
             entry.createdAtMs >= fromMs &&
             (toMs === 0 || entry.createdAtMs < toMs) &&
             (kinds.length === 0 || kinds.includes(entry.kind)) &&
+            (campaignId === "" || entry.campaignId === campaignId) &&
             (before === undefined ||
               entry.sequence < before.sequence ||
               (entry.sequence === before.sequence && entry.position < before.position)),

@@ -37,14 +37,15 @@ export const WALLET_ENTRY_EXAMPLE = {
   reservation_id: "rsv_01M6DSG7HXT9W4M2N8R7C3D6EB",
   reference: null,
   memo: null,
+  campaign_id: null,
   created_at: "2026-11-02T09:30:01.250Z",
 } as const;
 
 /** A statement as a file. */
 export const STATEMENT_CSV_EXAMPLE =
   "created_at,kind,amount,currency,balance_after,held_after,available_after,message_id,reservation_id,reference,memo," +
-  "id\r\n2026-11-01T08:00:00.000Z,top_up,1000.0000,NGN,1000.0000,0.0000,1000.0000,,,invoice-1001,," +
-  "led_01M6DSG7HXT9W4M2N8R7C3D6EN\r\n";
+  "id,campaign_id\r\n2026-11-01T08:00:00.000Z,top_up,1000.0000,NGN,1000.0000,0.0000,1000.0000,,,invoice-1001,," +
+  "led_01M6DSG7HXT9W4M2N8R7C3D6EN,\r\n";
 
 /** Counts of messages by day and status. */
 export const USAGE_EXAMPLE = {

@@ -198,7 +198,7 @@ function checkRoom(limits: QueueLimits, { messages }: Draft): void {
   }
 }
 
-function toHold({ tenantId }: SendRequest, draft: Draft): Hold | undefined {
+function toHold({ tenantId, campaignId = "" }: SendRequest, draft: Draft): Hold | undefined {
   const { reservationId, messages } = draft;
   if (reservationId === undefined) return undefined;
   return {
@@ -208,6 +208,7 @@ function toHold({ tenantId }: SendRequest, draft: Draft): Hold | undefined {
     messageCount: draft.accepted,
     firstMessageId: messages[0]?.id ?? "",
     lastMessageId: messages.at(-1)?.id ?? "",
+    campaignId,
   };
 }
 

@@ -92,6 +92,8 @@ export type Hold = {
   readonly messageCount: number;
   readonly firstMessageId: string;
   readonly lastMessageId: string;
+  /** The campaign of the send, for the statement; empty for none. */
+  readonly campaignId: string;
 };
 
 /** Calls to other services. Each throws `service_unavailable` when the service is down. */

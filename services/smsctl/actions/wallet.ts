@@ -145,6 +145,7 @@ export const entries: Run = async (context) => {
     fromMs: BigInt(sinceMs),
     toMs: BigInt(untilMs),
     kinds: options.list("kind").map(kindNamed),
+    campaignId: options.optional("campaign") ?? "",
   };
   const csv = options.optional("csv");
   if (csv === undefined) {
@@ -163,7 +164,7 @@ export const entries: Run = async (context) => {
         ...["created_at", "kind", "available_change", "held_change", "balance_after"],
         ...["reference…", "held_after", "currency", "reason…", "actor…"],
       ],
-      wide: ["id", "reservation_id", "message_id"],
+      wide: ["id", "reservation_id", "message_id", "campaign_id"],
       headings: { available_change: "available", held_change: "held" },
     });
     if (nextCursor !== "") output.more(`older ones: --cursor ${nextCursor}`);

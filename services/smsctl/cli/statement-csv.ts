@@ -22,6 +22,7 @@ const COLUMNS = [
   "message_id",
   "reason",
   "actor",
+  "campaign_id",
 ] as const;
 
 /**
@@ -30,7 +31,13 @@ const COLUMNS = [
  */
 export async function exportStatement(
   clients: Clients,
-  wanted: { tenantId: string; fromMs: bigint; toMs: bigint; kinds: EntryKind[] },
+  wanted: {
+    tenantId: string;
+    fromMs: bigint;
+    toMs: bigint;
+    kinds: EntryKind[];
+    campaignId: string;
+  },
   file: string,
   signal: AbortSignal,
 ): Promise<number> {
@@ -73,6 +80,7 @@ function cellsOf(entry: Entry): readonly string[] {
     entry.messageId,
     entry.reason,
     entry.actor,
+    entry.campaignId,
   ];
 }
 

@@ -73,10 +73,12 @@ export const WALLET_GROUP: Group = {
       examples: [
         "wallet entries --tenant Acme --since 1h --kind fund,adjust",
         "wallet entries --tenant Acme --csv statement.csv",
+        "wallet entries --tenant Acme --campaign cmp_01M7… --csv campaign.csv",
       ],
       options: [
         TENANT,
         { flags: "--kind <kind,…>", about: "Only fund, adjust, hold, capture or release." },
+        { flags: "--campaign <campaign-id>", about: "Only of this campaign." },
         ...RANGE_WITH_OLDER_NAMES,
         ...PAGE,
         { flags: "--csv <file>", about: "Write every entry to a new file; - is standard output." },

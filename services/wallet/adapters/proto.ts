@@ -59,6 +59,7 @@ export function entryToProto(entry: Entry): MessageInitShape<typeof EntrySchema>
     reference: entry.reference,
     reservationId: entry.reservationId,
     messageId: entry.messageId,
+    campaignId: entry.campaignId,
     reason: entry.reason,
     actor: entry.actor,
     balanceAfter: entry.balanceAfter,

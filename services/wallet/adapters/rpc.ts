@@ -131,12 +131,13 @@ function operatorRpc({ wallets, clock, deadLetters, audit }: RpcParts) {
       const command = { kind: "update", lowBalanceThreshold, actor: actorOf(undefined) } as const;
       return { wallet: present(await wallets.update(tenantId, command)) };
     },
-    async listEntries({ tenantId, fromMs, toMs, kinds, limit, cursor }) {
+    async listEntries({ tenantId, fromMs, toMs, kinds, campaignId, limit, cursor }) {
       const page = await wallets.listEntries({
         tenantId,
         fromMs: Number(fromMs),
         toMs: Number(toMs),
         kinds: kindsFromProto(kinds),
+        campaignId,
         limit,
         cursor,
       });
@@ -193,8 +194,10 @@ function streamRpc({ store, checkWallets, graceMs }: RpcParts) {
 }
 
 function toHold(request: PlaceHoldRequest): HoldCommand {
-  const { reservationId, amount, messageCount, firstMessageId, lastMessageId } = request;
-  return { kind: "hold", reservationId, amount, messageCount, firstMessageId, lastMessageId };
+  const { reservationId, amount, messageCount, firstMessageId, lastMessageId, campaignId } =
+    request;
+  const range = { firstMessageId, lastMessageId };
+  return { kind: "hold", reservationId, amount, messageCount, ...range, campaignId };
 }
 
 /** Places one hold of a batch. An unexpected error shows only in the log. */

@@ -40,6 +40,8 @@ export type StatementQuery = {
   readonly toMs: number;
   /** Empty means all. */
   readonly kinds: readonly EntryKind[];
+  /** Empty means all. */
+  readonly campaignId: string;
   readonly limit: number;
   readonly before: StatementPlace | undefined;
 };

@@ -99,6 +99,7 @@ export function createWallets(parts: {
         ...when(command.messageCount < 1, "message_count", "must be at least 1"),
         ...atMost("first_message_id", command.firstMessageId, 64),
         ...atMost("last_message_id", command.lastMessageId, 64),
+        ...atMost("campaign_id", command.campaignId, 64),
       ]);
       return queue.execute(tenantId, command);
     },
@@ -134,7 +135,11 @@ export function createWallets(parts: {
       return (await queue.execute(tenantId, command)).wallet;
     },
     async listEntries({ cursor, ...query }) {
-      check([...instant("from_ms", query.fromMs), ...instant("to_ms", query.toMs)]);
+      check([
+        ...instant("from_ms", query.fromMs),
+        ...instant("to_ms", query.toMs),
+        ...atMost("campaign_id", query.campaignId, 64),
+      ]);
       const limit = pageLimit(query.limit);
       const before = cursor === "" ? undefined : decodePlace(cursor);
       // One entry more than the page shows whether another page follows.

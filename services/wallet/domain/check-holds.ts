@@ -10,7 +10,7 @@ import type { Reservation, Settlement } from "./reservation.ts";
 /** The fields of a reservation that the check reads. */
 export type CheckedReservation = Omit<
   Reservation,
-  "settledCount" | "firstMessageId" | "lastMessageId" | "createdAtMs"
+  "settledCount" | "firstMessageId" | "lastMessageId" | "campaignId" | "createdAtMs"
 >;
 
 /** The fields of a settlement that the check reads. */

@@ -19,6 +19,8 @@ export type HoldCommand = {
   readonly messageCount: number;
   readonly firstMessageId: string;
   readonly lastMessageId: string;
+  /** Empty for a send of no campaign. Not compared in a repeat. */
+  readonly campaignId: string;
 };
 
 /** Captures or releases one message's part of a hold. Idempotent by message id. */

@@ -15,6 +15,8 @@ export type Movement = {
   readonly amount: bigint;
   readonly reservationId: string;
   readonly messageId: string;
+  /** The campaign of a hold, and of the captures and releases of its messages. */
+  readonly campaignId: string;
   /** The idempotency reference of a funding or an adjustment. */
   readonly reference: string;
   readonly reason: string;
@@ -117,13 +119,22 @@ export function hashBatch(
         String(movement.amount),
         movement.reservationId,
         movement.messageId,
-        movement.reference,
+        storedReference(movement),
         movement.reason,
         movement.actor,
       ]),
     );
   }
   return createHash("sha256").update(lines.join("\n")).digest("hex");
+}
+
+/**
+ * The text that a movement stores as its reference, and that the hash covers: a funding or an adjustment has an
+ * idempotency reference, the others may have a campaign, and none has both. So the hashes of batches that were written
+ * without campaigns stay right, and a process of the release before can check a batch with one.
+ */
+export function storedReference({ reference, campaignId }: Movement): string {
+  return reference === "" ? campaignId : reference;
 }
 
 /** A batch's statement lines, oldest first, with the balances after each. */

@@ -28,7 +28,8 @@ export function decideHold(
   if (wallet.frozen) return new AppError("tenant_suspended", "The wallet is frozen.");
   if (command.amount > availableOf(wallet)) return insufficientBalance(wallet, command.amount);
 
-  post(ledger, "hold", command.amount, { reservationId: command.reservationId });
+  const { reservationId, campaignId } = command;
+  post(ledger, "hold", command.amount, { reservationId, campaignId });
   ledger.newReservations.set(command.reservationId, {
     id: command.reservationId,
     tenantId: wallet.tenantId,
@@ -40,6 +41,7 @@ export function decideHold(
     settledCount: 0,
     firstMessageId: command.firstMessageId,
     lastMessageId: command.lastMessageId,
+    campaignId,
     createdAtMs: ledger.context.nowMs,
   });
   markLow(ledger);

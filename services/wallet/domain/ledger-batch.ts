@@ -114,7 +114,7 @@ export function replaceReservation(ledger: LedgerBatch, reservation: Reservation
 
 /** The free texts of a movement. */
 export type MovementDetail = Partial<
-  Pick<Movement, "reservationId" | "messageId" | "reference" | "reason" | "actor">
+  Pick<Movement, "reservationId" | "messageId" | "campaignId" | "reference" | "reason" | "actor">
 >;
 
 /** Moves money: changes the wallet's figures and adds the movement. */
@@ -130,6 +130,7 @@ export function post(
     amount,
     reservationId: detail.reservationId ?? "",
     messageId: detail.messageId ?? "",
+    campaignId: detail.campaignId ?? "",
     reference: detail.reference ?? "",
     reason: detail.reason ?? "",
     actor: detail.actor ?? "",

@@ -26,6 +26,8 @@ export type Reservation = {
   readonly settledCount: number;
   readonly firstMessageId: string;
   readonly lastMessageId: string;
+  /** The campaign of the send; empty for none. Its movements name it. */
+  readonly campaignId: string;
   readonly createdAtMs: number;
 };
 

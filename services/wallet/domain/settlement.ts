@@ -51,8 +51,9 @@ export function decideSettle(
   }
 
   const remainder = heldAmount - capturedAmount;
-  if (capturedAmount > 0n) post(ledger, "capture", capturedAmount, { reservationId, messageId });
-  if (remainder > 0n) post(ledger, "release", remainder, { reservationId, messageId });
+  const detail = { reservationId, messageId, campaignId: reservation.campaignId };
+  if (capturedAmount > 0n) post(ledger, "capture", capturedAmount, detail);
+  if (remainder > 0n) post(ledger, "release", remainder, detail);
   // A part of zero may be settled after the reservation is closed, which stays closed.
   replaceReservation(ledger, settlePart(reservation, heldAmount));
   const settlement = {
@@ -77,7 +78,8 @@ export function decideRelease(
   if (reservation instanceof AppError) return reservation;
   const releasedAmount = reservation.openAmount;
   if (releasedAmount === 0n) return { releasedAmount };
-  post(ledger, "release", releasedAmount, { reservationId: reservation.id });
+  const { id: reservationId, campaignId } = reservation;
+  post(ledger, "release", releasedAmount, { reservationId, campaignId });
   replaceReservation(ledger, fenceReservation(reservation));
   markLow(ledger);
   return { releasedAmount };

@@ -6,7 +6,7 @@ import {
 } from "../../shared/io/audit-log.ts";
 import type { Account, EntryKind } from "../domain/account.ts";
 import type { CheckedReservation, CheckedSettlement } from "../domain/check-holds.ts";
-import type { EntryBatch, Movement } from "../domain/entry.ts";
+import { type EntryBatch, type Movement, storedReference } from "../domain/entry.ts";
 import type { AuditRecord } from "../domain/ledger-batch.ts";
 import type { Reservation, ReservationState, Settlement } from "../domain/reservation.ts";
 import type { Wallet } from "../domain/wallet.ts";
@@ -40,6 +40,8 @@ export type ReservationDocument = {
   settled_count?: number;
   first_message_id: string;
   last_message_id: string;
+  /** Absent when the send is of no campaign. */
+  campaign_id?: string;
   created_at: Date;
   /** Time of the sweeper's next check, if the reservation is still open then. */
   check_at: Date;
@@ -63,6 +65,7 @@ export type MovementDocument = {
   amount: bigint;
   reservation_id?: string;
   message_id?: string;
+  /** The idempotency reference of a funding or an adjustment, or the campaign of another movement. */
   reference?: string;
   reason?: string;
   actor?: string;
@@ -81,6 +84,8 @@ export type BatchDocument = {
   kinds: EntryKind[];
   /** The idempotency references of its movements; absent when there are none. */
   references?: string[];
+  /** The campaigns of its movements; absent when there are none. */
+  campaign_ids?: string[];
   hash: string;
   movements: MovementDocument[];
 };
@@ -142,6 +147,7 @@ export function toReservation(document: ReservationDocument): Reservation {
     settledCount: document.settled_count ?? 0,
     firstMessageId: document.first_message_id,
     lastMessageId: document.last_message_id,
+    campaignId: document.campaign_id ?? "",
     createdAtMs: document.created_at.getTime(),
   };
 }
@@ -159,6 +165,7 @@ export function fromReservation(reservation: Reservation, checkAtMs: number): Re
     settled_count: reservation.settledCount,
     first_message_id: reservation.firstMessageId,
     last_message_id: reservation.lastMessageId,
+    ...(reservation.campaignId === "" ? {} : { campaign_id: reservation.campaignId }),
     created_at: new Date(reservation.createdAtMs),
     check_at: new Date(checkAtMs),
     checks: 0,
@@ -206,9 +213,8 @@ export function toBatch(document: BatchDocument): EntryBatch {
 }
 
 export function fromBatch(batch: EntryBatch): BatchDocument {
-  const references = batch.movements.flatMap(({ reference }) =>
-    reference === "" ? [] : [reference],
-  );
+  const references = batch.movements.map(({ reference }) => reference).filter(isText);
+  const campaignIds = new Set(batch.movements.map(({ campaignId }) => campaignId).filter(isText));
   return {
     _id: batch.movements[0]?.id ?? "",
     tenant_id: batch.tenantId,
@@ -220,19 +226,27 @@ export function fromBatch(batch: EntryBatch): BatchDocument {
     totals: batch.totals,
     kinds: [...new Set(batch.movements.map(({ kind }) => kind))],
     ...(references.length === 0 ? {} : { references }),
+    ...(campaignIds.size === 0 ? {} : { campaign_ids: [...campaignIds] }),
     hash: batch.hash,
     movements: batch.movements.map(fromMovement),
   };
 }
 
+function isText(text: string): boolean {
+  return text !== "";
+}
+
 function toMovement(document: MovementDocument): Movement {
+  const { kind, reference = "" } = document;
+  const isReferenced = kind === "fund" || kind === "adjust";
   return {
     id: document.id,
-    kind: document.kind,
+    kind,
     amount: document.amount,
     reservationId: document.reservation_id ?? "",
     messageId: document.message_id ?? "",
-    reference: document.reference ?? "",
+    campaignId: isReferenced ? "" : reference,
+    reference: isReferenced ? reference : "",
     reason: document.reason ?? "",
     actor: document.actor ?? "",
   };
@@ -246,7 +260,8 @@ function fromMovement(movement: Movement): MovementDocument {
   };
   if (movement.reservationId !== "") document.reservation_id = movement.reservationId;
   if (movement.messageId !== "") document.message_id = movement.messageId;
-  if (movement.reference !== "") document.reference = movement.reference;
+  const reference = storedReference(movement);
+  if (reference !== "") document.reference = reference;
   if (movement.reason !== "") document.reason = movement.reason;
   if (movement.actor !== "") document.actor = movement.actor;
   return document;

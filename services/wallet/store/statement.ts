@@ -8,6 +8,7 @@ import { type BatchDocument, toBatch } from "./documents.ts";
 /** Names of indexes in `migrate.ts`. */
 const STATEMENT_INDEX = "statement";
 const RARE_INDEX = "fundings";
+const CAMPAIGN_INDEX = "campaigns";
 
 /** Batches with these kinds have references (`fromBatch`), and an index of their own. */
 const REFERENCED: ReadonlySet<EntryKind> = new Set(["fund", "adjust"]);
@@ -23,7 +24,7 @@ export async function listStatement(
   { entries }: Collections,
   query: StatementQuery,
 ): Promise<Entry[]> {
-  const { tenantId, fromMs, toMs, kinds, limit, before } = query;
+  const { tenantId, fromMs, toMs, kinds, campaignId, limit, before } = query;
   const filter: Filter<BatchDocument> = { tenant_id: tenantId };
   if (before !== undefined) filter.sequence = { $lte: before.sequence };
   // The index is ordered by date. Without this upper bound it would scan every newer batch.
@@ -38,17 +39,20 @@ export async function listStatement(
   }
   if (kinds.length > 0) filter.kinds = { $in: [...kinds] };
   const isRare = kinds.length > 0 && kinds.every((kind) => REFERENCED.has(kind));
+  // Of a campaign there are no such entries: the filter of its batches finds none.
   if (isRare) filter.references = { $exists: true };
+  if (campaignId !== "") filter.campaign_ids = campaignId;
   const isWanted = (entry: Entry) =>
     (kinds.length === 0 || kinds.includes(entry.kind)) &&
+    (campaignId === "" || entry.campaignId === campaignId) &&
     (before === undefined || entry.sequence < before.sequence || entry.position < before.position);
 
   const page: Entry[] = [];
   const cursor = entries
     .find(filter, {
       ...{ batchSize: 20, maxTimeMS: READ_MAX_MS },
-      // The other index would read every batch of holds and settlements in between.
-      hint: isRare ? RARE_INDEX : STATEMENT_INDEX,
+      // Another index would read every batch of other entries in between.
+      hint: indexOf(campaignId, isRare),
     })
     .sort({ tenant_id: 1, created_at: -1, sequence: -1 });
   try {
@@ -63,6 +67,11 @@ export async function listStatement(
     await cursor.close();
   }
   return page;
+}
+
+function indexOf(campaignId: string, isRare: boolean): string {
+  if (campaignId !== "") return CAMPAIGN_INDEX;
+  return isRare ? RARE_INDEX : STATEMENT_INDEX;
 }
 
 async function dateOf(

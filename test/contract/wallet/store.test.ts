@@ -57,6 +57,7 @@ const hold = (reservationId: string, amount: bigint): Command => ({
   messageCount: 1,
   firstMessageId: "msg_1",
   lastMessageId: "msg_1",
+  campaignId: "",
 });
 
 for (const [name, createHarness] of Object.entries(HARNESSES)) {
@@ -156,7 +157,15 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
       expect(await held()).to.deep.equal([7n, 7n, 7n]);
       for (const tenantId of tenantIds) {
         const wallet = await store.findWallet(tenantId);
-        const all = { tenantId, fromMs: 0, toMs: 0, kinds: [], limit: 10, before: undefined };
+        const all = {
+          tenantId,
+          fromMs: 0,
+          toMs: 0,
+          kinds: [],
+          campaignId: "",
+          limit: 10,
+          before: undefined,
+        };
         expect(wallet?.sequence).to.equal(2);
         expect(await store.listEntries(all)).to.have.length(2);
       }
@@ -230,6 +239,7 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
           settledCount: 1,
           firstMessageId: "msg_1",
           lastMessageId: "msg_1",
+          campaignId: "",
           createdAtMs: 2000,
         },
       ]);
@@ -259,7 +269,15 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
       await run(tenantId, [hold(a, 1n), hold(b, 2n), hold(c, 3n)], 2000);
       await run(tenantId, [hold(d, 4n), fund(5n, "second")], 3000);
       const list = async (query: Partial<StatementQuery>) => {
-        const all = { tenantId, fromMs: 0, toMs: 0, kinds: [], limit: 10, before: undefined };
+        const all = {
+          tenantId,
+          fromMs: 0,
+          toMs: 0,
+          kinds: [],
+          campaignId: "",
+          limit: 10,
+          before: undefined,
+        };
         return store.listEntries({ ...all, ...query });
       };
       const amounts = async (query: Partial<StatementQuery>) =>
@@ -273,6 +291,41 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
       expect(await amounts({ toMs: 2000 })).to.deep.equal([100n]);
       const [newest] = await list({ limit: 1 });
       expect(newest).to.include({ balanceAfter: 105n, heldAfter: 10n, actor: "test" });
+    });
+
+    it("keeps the campaign of a hold, and pages its movements alone", async () => {
+      const tenantId = await newTenant();
+      const [own, other, none] = [1, 2, 3].map(() => newId("reservation"));
+      const of = (id = "", amount: bigint, campaignId: string) => ({
+        ...hold(id, amount),
+        campaignId,
+      });
+      await run(tenantId, [of(own, 1n, "cmp_a"), of(other, 2n, "cmp_b"), of(none, 3n, "")], 2000);
+      const settled: Command = {
+        ...{ kind: "settle", messageId: newId("message"), reservationId: own ?? "" },
+        ...{ heldAmount: 1n, capturedAmount: 1n },
+      };
+      const needs = { ...NOTHING, reservationIds: [own ?? ""] };
+      await run(tenantId, [settled, fund(5n, "second")], 3000, needs);
+      const list = (query: Partial<StatementQuery>) =>
+        store.listEntries({
+          ...{ tenantId, fromMs: 0, toMs: 0, kinds: [], campaignId: "", limit: 10 },
+          ...{ before: undefined, ...query },
+        });
+      const lines = async (query: Partial<StatementQuery>) =>
+        (await list(query)).map(({ kind, campaignId }) => `${kind} ${campaignId}`);
+      expect(await lines({})).to.deep.equal([
+        ...["fund ", "capture cmp_a", "hold ", "hold cmp_b", "hold cmp_a", "fund "],
+      ]);
+      expect(await lines({ campaignId: "cmp_a" })).to.deep.equal(["capture cmp_a", "hold cmp_a"]);
+      expect(await lines({ campaignId: "cmp_a", kinds: ["hold"] })).to.deep.equal(["hold cmp_a"]);
+      expect(await lines({ campaignId: "cmp_a", kinds: ["fund"] })).to.deep.equal([]);
+      expect(await lines({ campaignId: "cmp_a", toMs: 3000 })).to.deep.equal(["hold cmp_a"]);
+      const [newest] = await list({ campaignId: "cmp_a", limit: 1 });
+      expect(await lines({ campaignId: "cmp_a", before: newest })).to.deep.equal(["hold cmp_a"]);
+      expect(await lines({ campaignId: "cmp_a", tenantId: await newTenant() })).to.deep.equal([]);
+      const [first] = await list({ kinds: ["fund"] });
+      expect(first).to.include({ reference: "second", campaignId: "" });
     });
 
     it("pages the audit newest first", async () => {

@@ -54,12 +54,52 @@ describe("REST: campaigns", function () {
     expect(rows.data[0]).to.include({ to: "+2348031110001", status: "delivered", error: null });
     const message = await customer.call("GET", `/v1/messages/${rows.data[0].message_id}`);
     expect(message.body.data).to.include({ campaign_id: id, source: "campaign" });
+    await expectInStatement(id);
     const second = `${PATH}/${id}/recipients?cursor=${rows.next_cursor}&limit=1`;
     expect((await call("GET", second)).body.data[0].to).to.equal("+2348031110002");
     const file = await call("GET", `${PATH}/${id}/recipients`, { headers: { accept: "text/csv" } });
     expect(file.headers.get("content-type")).to.equal("text/csv; charset=utf-8");
     expect(file.text.split("\r\n")[1]).to.match(/^0,\+2348031110001,,delivered,msg_/);
   });
+
+  /** The statement names the campaign of each hold and charge, and shows them alone when asked. */
+  async function expectInStatement(id: string): Promise<void> {
+    const entries = "/v1/wallet/entries";
+    const plain = { from: customer.sender, body: "Hi", to: "08031110009" };
+    const { body: sent } = await call("POST", "/v1/sms/messages", { body: plain });
+    const kindsOf = async (query: string) => {
+      const { data } = (await call("GET", `${entries}?${query}`)).body;
+      return data.map(({ kind, campaign_id: campaign }: Record<string, string>) => ({
+        kind,
+        campaign,
+      }));
+    };
+    const charged = { kind: "charge", campaign: id };
+    await eventually(async () => (await kindsOf("kind=charge")).length === 3, {
+      ...{ what: "the charges", timeoutMs: 20_000 },
+    });
+    expect(await kindsOf(`campaign_id=${id}`)).to.deep.equal([charged, charged]);
+    expect(await kindsOf(`campaign_id=${id}&kind=hold`)).to.deep.equal([
+      { kind: "hold", campaign: id },
+    ]);
+    const { data: all } = (await call("GET", `${entries}?kind=charge`)).body;
+    const other = all.find((line: Record<string, string>) => line.message_id === sent.data.id);
+    expect(other).to.include({ campaign_id: null, reference: null });
+    const file = await call("GET", `${entries}?campaign_id=${id}`, {
+      headers: { accept: "text/csv" },
+    });
+    const [header, ...lines] = file.text.trimEnd().split("\r\n");
+    expect(header?.split(",").at(-1)).to.equal("campaign_id");
+    expect(lines.map((line) => line.split(",").at(-1))).to.deep.equal([id, id]);
+    const wrong = await call("GET", `${entries}?campaign_id=spring`);
+    expect(codes(wrong)).to.deep.equal(["campaign_id invalid_format"]);
+    const stranger = await rest.addCustomer();
+    const foreign = await stranger.call("GET", `${entries}?campaign_id=${id}&kind=hold`);
+    expect(foreign.body.data).to.deep.equal([]);
+    const { next_cursor } = (await call("GET", `${entries}?campaign_id=${id}&limit=1`)).body;
+    const moved = await call("GET", `${entries}?limit=1&cursor=${next_cursor}`);
+    expect(codes(moved)).to.deep.equal(["cursor invalid_value"]);
+  }
 
   it("tells each wrong line of a file, and takes the others", async () => {
     const id = await draft();

@@ -339,6 +339,7 @@ function checkedSend(tenant: TestTenant, key?: string): CheckedSend {
       messageCount: 1,
       firstMessageId: message.id,
       lastMessageId: message.id,
+      campaignId: "",
     },
     isGivenUp: () => false,
   };

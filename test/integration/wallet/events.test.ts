@@ -79,6 +79,7 @@ describe("the wallet and the event stream", () => {
       messageCount: messages,
       firstMessageId: "msg_1",
       lastMessageId: "msg_9",
+      campaignId: "",
     });
     return reservationId;
   }
@@ -151,6 +152,7 @@ describe("the wallet and the event stream", () => {
       messageCount: 1,
       firstMessageId: "msg_1",
       lastMessageId: "msg_1",
+      campaignId: "",
     });
     expect(await letters.replay(["another", letter.id])).to.equal(1);
     expect(await letters.count()).to.equal(0);

@@ -39,6 +39,7 @@ describe("the wallet's ledger on MongoDB", () => {
       messageCount: 2,
       firstMessageId: messageId,
       lastMessageId: messageId,
+      campaignId: "",
     });
     await wallet.queue.execute(tenantId, {
       kind: "settle",
@@ -197,6 +198,7 @@ describe("the wallet's ledger on MongoDB", () => {
           messageCount: 1,
           firstMessageId: "msg_1",
           lastMessageId: "msg_1",
+          campaignId: "",
         });
         await wallet.queue.execute(tenantId, {
           kind: "settle",
@@ -219,7 +221,7 @@ describe("the wallet's ledger on MongoDB", () => {
 
   const holdOf = (reservationId: string, messageId = newId("message")) => ({
     ...{ kind: "hold" as const, reservationId, amount: 1n, messageCount: 1 },
-    ...{ firstMessageId: messageId, lastMessageId: messageId },
+    ...{ firstMessageId: messageId, lastMessageId: messageId, campaignId: "" },
   });
 
   it("makes new holds due by the clock, also after a replica whose clock was ahead", async () => {

@@ -49,6 +49,7 @@ describe("three replicas on one wallet", () => {
         messageCount,
         firstMessageId: "msg_1",
         lastMessageId: "msg_9",
+        campaignId: "",
       })
       .then(
         () => "ok",
@@ -146,6 +147,7 @@ describe("three replicas on one wallet", () => {
           messageCount: 1,
           firstMessageId: "msg_1",
           lastMessageId: "msg_1",
+          campaignId: "",
         } as const;
         return decide(view, [command], { nowMs: Date.now(), newId }).changes ?? [];
       });

@@ -40,6 +40,7 @@ const hold = (amount: bigint, reservationId: string): Command => ({
   messageCount: 1,
   firstMessageId: "msg_a",
   lastMessageId: "msg_a",
+  campaignId: "",
 });
 
 /** A queue that validation errors must not reach. */

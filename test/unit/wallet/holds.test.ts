@@ -40,6 +40,7 @@ const hold = (amount = 30n, reservationId = "rsv_1"): Command => ({
   messageCount: 2,
   firstMessageId: "msg_a",
   lastMessageId: "msg_b",
+  campaignId: "",
 });
 const settle = (messageId: string, heldAmount: bigint, capturedAmount: bigint): Command => ({
   kind: "settle",
@@ -207,6 +208,23 @@ describe("a batch of holds", () => {
       { isNew: false, differs: true },
     ]);
     expect(changes).to.equal(undefined);
+  });
+
+  it("names the campaign of a hold in its movements, and none without one", () => {
+    const campaignId = "cmp_1";
+    const held = { ...hold(), campaignId } as Command;
+    const other = hold(10n, "rsv_2");
+    const view = viewAfter([held, other]);
+    const first = decide(view, [settle("msg_a", 20n, 15n), release], context).changes?.batch;
+    expect(first?.movements.map((one) => [one.kind, one.campaignId])).to.deep.equal([
+      ...[["capture", campaignId] as const, ["release", campaignId] as const],
+      ["release", campaignId],
+    ]);
+    const both = decide(viewAfter([]), [held, other], context).changes?.batch;
+    expect(both?.movements.map((one) => one.campaignId)).to.deep.equal([campaignId, ""]);
+    // The campaign of a repeat does not count, like the range of its messages.
+    const repeat = { ...hold(), campaignId: "cmp_2" } as Command;
+    expect(decide(view, [repeat], context).changes).to.equal(undefined);
   });
 
   it("settles a part of zero without a movement", () => {

@@ -16,6 +16,7 @@ import {
   type EntryBatch,
   effectOf,
   entriesOf,
+  hashBatch,
   type Movement,
   nextBatch,
   totalsOf,
@@ -34,10 +35,14 @@ const movement = (kind: Movement["kind"], amount: bigint): Movement => ({
   amount,
   reservationId: "rsv_1",
   messageId: kind === "capture" ? "msg_1" : "",
+  campaignId: "",
   reference: "",
   reason: "",
   actor: "",
 });
+
+/** Computed by version 0.2.0. */
+const HASH = "204dd2eb6486afd8722bc31ae37e7ce7470d4f652f8df8fc3e5a74e5a4007743";
 
 /** A wallet with three batches. */
 function ledger(): { wallet: Wallet; batches: EntryBatch[] } {
@@ -66,6 +71,24 @@ function check(batches: readonly EntryBatch[], wallet: Wallet): string[] {
   const breaches = batches.flatMap((batch) => addBatch(sum, batch));
   return [...breaches, ...compareWallet(sum, wallet)].map(({ what }) => what);
 }
+
+describe("the hash of a batch", () => {
+  const batch = (change: Partial<Movement>) => ({
+    ...{ tenantId: "ten_a", currency: "NGN", sequence: 1, createdAtMs: 1000 },
+    ...{ balanceAfter: 100n, heldAfter: 30n },
+    movements: [{ ...movement("hold", 30n), id: "led_1", ...change }],
+  });
+
+  it("is that of version 0.2.0 for a movement without a campaign", () => {
+    expect(hashBatch("", batch({}))).to.equal(HASH);
+  });
+
+  it("covers a campaign where version 0.2.0 covers a reference, so each version checks the other's", () => {
+    const own = hashBatch("", batch({ campaignId: "cmp_1" }));
+    expect(own).to.not.equal(HASH);
+    expect(own).to.equal(hashBatch("", batch({ reference: "cmp_1" })));
+  });
+});
 
 describe("double entry", () => {
   for (const kind of ENTRY_KINDS) {

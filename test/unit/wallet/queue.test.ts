@@ -21,6 +21,7 @@ const hold = (reservationId: string, amount = 1n): HoldCommand => ({
   messageCount: 1,
   firstMessageId: "msg_1",
   lastMessageId: "msg_1",
+  campaignId: "",
 });
 
 async function openQueue(

@@ -47,6 +47,7 @@ async function openSweep(resolve: ResolveReservations, refusedId = "") {
       messageCount,
       firstMessageId: "msg_1",
       lastMessageId: "msg_2",
+      campaignId: "",
     });
   await hold(reservationId, 2);
   let calls = 0;

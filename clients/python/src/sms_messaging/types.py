@@ -809,6 +809,8 @@ class WalletEntry(TypedDict):
     reference: str | None
     # Why an adjustment was made.
     memo: str | None
+    # Of the holds, charges and releases of a campaign's messages.
+    campaign_id: str | None
     created_at: str
 
 
@@ -1503,6 +1505,8 @@ class ListWalletEntriesQuery(TypedDict):
     created_after: NotRequired[str]
     # Before this RFC 3339 instant; now when absent.
     created_before: NotRequired[str]
+    # Lines of this campaign's messages.
+    campaign_id: NotRequired[str]
     # The most entries of a page. A page may have fewer: only a null `next_cursor` means the end.
     limit: NotRequired[int]
     # The next_cursor of the previous page, with the same filters.

@@ -124,7 +124,7 @@ export declare type Reservation = Message<"sms.v1.Reservation"> & {
 export declare const ReservationSchema: GenMessage<Reservation>;
 
 /**
- * A funding that a person asked for. One above the approval limit needs a second person.
+ * A funding that a person asked for. Above the approval limit it needs a second person.
  *
  * @generated from message sms.v1.Funding
  */
@@ -295,6 +295,13 @@ export declare type Entry = Message<"sms.v1.Entry"> & {
    * @generated from field: int64 created_at_ms = 13;
    */
   createdAtMs: bigint;
+
+  /**
+   * The campaign of a hold, and of the captures and releases of its messages; empty otherwise.
+   *
+   * @generated from field: string campaign_id = 14;
+   */
+  campaignId: string;
 };
 
 /**
@@ -407,6 +414,13 @@ export declare type PlaceHoldRequest = Message<"sms.v1.PlaceHoldRequest"> & {
    * @generated from field: string last_message_id = 6;
    */
   lastMessageId: string;
+
+  /**
+   * The campaign of the send, for the statement; empty when it is of none. Not compared in a repeat.
+   *
+   * @generated from field: string campaign_id = 7;
+   */
+  campaignId: string;
 };
 
 /**
@@ -875,7 +889,7 @@ export declare type ListFundingsResponse = Message<"sms.v1.ListFundingsResponse"
   nextCursor: string;
 
   /**
-   * A funding above this amount needs a second person.
+   * A person who funds more than this within 24 hours needs a second person.
    *
    * @generated from field: int64 approval_above = 3;
    */
@@ -1051,6 +1065,13 @@ export declare type ListEntriesRequest = Message<"sms.v1.ListEntriesRequest"> & 
    * @generated from field: string cursor = 6;
    */
   cursor: string;
+
+  /**
+   * Only the holds, captures and releases of this campaign; empty means all.
+   *
+   * @generated from field: string campaign_id = 7;
+   */
+  campaignId: string;
 };
 
 /**
@@ -1546,8 +1567,9 @@ export declare const WalletService: GenService<{
     output: typeof FundWalletResponseSchema;
   },
   /**
-   * Asks for a funding in the name of a person. Up to the approval limit (FUNDING_APPROVAL_ABOVE) the money moves at
-   * once; above it, the funding waits for DecideFunding. A repeat under the same key by the same person is answered
+   * Asks for a funding in the name of a person. The money moves at once while the sum of what the person has funded
+   * alone in 24 hours, over all wallets of the currency, is at most the approval limit (FUNDING_APPROVAL_ABOVE);
+   * above it, the funding waits for DecideFunding. A repeat under the same key by the same person is answered
    * with the first funding. NOT_FOUND without a wallet. INVALID_ARGUMENT unless the call names a person.
    *
    * @generated from rpc sms.v1.WalletService.RequestFunding
