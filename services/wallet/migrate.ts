@@ -172,8 +172,15 @@ const FUNDINGS: CollectionShape = {
   },
 };
 
+/** The persons who asked for fundings. */
+const FUNDERS: CollectionShape = {
+  name: "funders",
+  indexes: [],
+  validator: closed({ _id: { bsonType: "string", minLength: 1 }, requests: count }),
+};
+
 /** Creates or updates collections, indexes and validators. Idempotent. */
 export async function migrate(db: Db): Promise<void> {
-  await shapeCollections(db, [...SHAPES, FUNDINGS, AUDIT, DEAD_LETTERS]);
+  await shapeCollections(db, [...SHAPES, FUNDINGS, FUNDERS, AUDIT, DEAD_LETTERS]);
   await migrateOutbox(db);
 }

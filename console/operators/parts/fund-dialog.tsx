@@ -62,8 +62,9 @@ export function FundDialog({
                 <strong>A second person must approve this amount.</strong>
               ) : (
                 <>
-                  Above <Money units={approvalAbove} currency={tenant.currency} /> a second person
-                  must approve.
+                  A second person must approve when you fund more than{" "}
+                  <Money units={approvalAbove} currency={tenant.currency} /> in 24 hours, over all
+                  tenants.
                 </>
               )
             }

@@ -25,8 +25,16 @@ export type FundingQuery = {
 
 /** The storage of fundings. Each change by a call and its audit entry are one transaction. */
 export type FundingStore = {
-  /** Inserts a funding; returns the stored one when the person has used the key before. */
-  insert(funding: Funding, key: string): Promise<Funding>;
+  /**
+   * Inserts a funding in the state that `stateOf` gives it; returns the stored one when the person has used the key
+   * before. `stateOf` gets the person's fundings of its currency since `FUNDING_WINDOW_MS` before it, at most
+   * `WINDOW_FUNDINGS_MAX`. Of two requests of one person the second sees the first.
+   */
+  insert(
+    funding: Omit<Funding, "state">,
+    key: string,
+    stateOf: (recent: readonly Funding[]) => FundingState,
+  ): Promise<Funding>;
   /** Replaces a pending funding; false when another decision was first. */
   saveDecision(before: Funding, after: Funding): Promise<boolean>;
   find(id: string): Promise<Funding | undefined>;
@@ -109,11 +117,11 @@ export function createFundings(parts: {
       const stored = await store.insert(
         {
           ...{ id: newId("funding", nowMs), tenantId, amount, currency, reason },
-          state: stateAfterRequest(amount, approvalAbove),
           ...{ requestedBy: actor.name, requestedAtMs: nowMs },
           ...{ decidedBy: "", decidedAtMs: 0, failure: "" },
         },
         key,
+        (recent) => stateAfterRequest(amount, recent, approvalAbove),
       );
       return moveIfApproved(stored, actor);
     },

@@ -1,8 +1,9 @@
 /**
  * A funding that a person asks for.
  *
- * pending: above the approval limit. Left when another person approves it, or any person refuses it.
- * approved: at or below the limit, or approved. The money moves under the funding's id as its reference, so that a
+ * pending: above the approval limit, alone or together with what its person funded alone in the last 24 hours. Left
+ *   when another person approves it, or any person refuses it.
+ * approved: within the limit, or approved. The money moves under the funding's id as its reference, so that a
  *   repeat after a crash moves nothing twice. Left when it has moved, or when the wallet cannot take it.
  * funded, refused, failed: final.
  */
@@ -29,9 +30,29 @@ export type Funding = {
   readonly failure: string;
 };
 
-/** The first state of a funding: `pending` when its amount needs a second person. */
-export function stateAfterRequest(amount: bigint, approvalAbove: bigint): FundingState {
-  return amount > approvalAbove ? "pending" : "approved";
+/** Fundings of a person count towards the limit for this long. */
+export const FUNDING_WINDOW_MS = 86_400_000;
+
+/** A person with this many fundings in the window needs a second person for each further one: the sum is bounded. */
+export const WINDOW_FUNDINGS_MAX = 1000;
+
+/**
+ * The first state of a funding: `pending` when it needs a second person. `recent` has the fundings of its person in its
+ * currency within the window, `WINDOW_FUNDINGS_MAX` at most. Those that a second person saw do not count, nor those
+ * that moved no money.
+ */
+export function stateAfterRequest(
+  amount: bigint,
+  recent: readonly Pick<Funding, "state" | "amount" | "decidedBy">[],
+  approvalAbove: bigint,
+): FundingState {
+  if (recent.length >= WINDOW_FUNDINGS_MAX) return "pending";
+  const alone = recent
+    .filter(
+      ({ state, decidedBy }) => decidedBy === "" && (state === "approved" || state === "funded"),
+    )
+    .reduce((sum, one) => sum + one.amount, 0n);
+  return alone + amount > approvalAbove ? "pending" : "approved";
 }
 
 /**

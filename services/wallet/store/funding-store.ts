@@ -1,10 +1,15 @@
-import { type Db, Long, type MongoClient } from "mongodb";
+import { type ClientSession, type Db, Long, type MongoClient } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { FundingStore } from "../app/fundings.ts";
-import type { Funding, FundingState } from "../domain/funding-request.ts";
+import {
+  FUNDING_WINDOW_MS,
+  type Funding,
+  type FundingState,
+  WINDOW_FUNDINGS_MAX,
+} from "../domain/funding-request.ts";
 
 type FundingDocument = {
   _id: string;
@@ -21,26 +26,49 @@ type FundingDocument = {
   failure?: string;
 };
 
+/** Collection `funders`: one document for each person, written with each request so that they follow each other. */
+type FunderDocument = { _id: string; requests: number };
+
 /** The MongoDB adapter of the storage of fundings. */
 export function createFundingStore(client: MongoClient, db: Db, audit: AuditLog): FundingStore {
   const fundings = db.collection<FundingDocument>("fundings", { promoteLongs: false });
+  const funders = db.collection<FunderDocument>("funders");
+
+  /** By the index `recent`; pending and decided ones are read too, so the limit bounds the work. */
+  async function listRecent(
+    { requestedBy, currency, requestedAtMs }: Omit<Funding, "state">,
+    session: ClientSession,
+  ): Promise<Funding[]> {
+    const since = new Date(requestedAtMs - FUNDING_WINDOW_MS);
+    const own = { requested_by: requestedBy, currency, requested_at: { $gt: since } };
+    const found = fundings.find(own, { session }).sort({ requested_at: -1 });
+    return (await found.limit(WINDOW_FUNDINGS_MAX).toArray()).map(toFunding);
+  }
 
   return {
-    async insert(funding, key) {
+    async insert(wanted, key, stateOf) {
       try {
-        await runTransaction(client, async (session) => {
+        // Before the transaction, in which two upserts of one document would fail as duplicates.
+        const own = { _id: wanted.requestedBy };
+        await funders.updateOne(own, { $setOnInsert: { requests: 0 } }, { upsert: true });
+        return await runTransaction(client, async (session) => {
+          // The first write of the transaction: another request of this person conflicts here and is repeated, so it
+          // reads this funding. Without it two requests of one moment would each be within the limit.
+          await funders.updateOne(own, { $inc: { requests: 1 } }, { session });
+          const recent = await listRecent(wanted, session);
+          const funding = { ...wanted, state: stateOf(recent) };
           await fundings.insertOne(toDocument(funding, key), { session });
           const { tenantId, id: subject } = funding;
           await audit.write({ tenantId, subject, before: undefined, after: funding }, session);
+          return funding;
         });
-        return funding;
       } catch (error) {
         if (!isDuplicateKey(error)) throw wrapMongoError(error);
-        const own = { requested_by: funding.requestedBy, key };
+        const own = { requested_by: wanted.requestedBy, key };
         const stored = await guardMongo(fundings.findOne(own));
         if (stored === null) throw new AppError("conflict", "The funding is being stored; repeat.");
         const earlier = toFunding(stored);
-        if (earlier.amount === funding.amount && earlier.tenantId === funding.tenantId) {
+        if (earlier.amount === wanted.amount && earlier.tenantId === wanted.tenantId) {
           return earlier;
         }
         throw new AppError("idempotency_key_reused", "The key was used for another funding.");

@@ -1,16 +1,18 @@
 /** Fundings by persons on a real database: two of them above the limit, and each moves exactly once. */
 import { expect } from "chai";
-import { systemClock } from "../../../services/shared/core/clock.ts";
+import { type Clock, systemClock } from "../../../services/shared/core/clock.ts";
 import type { AppError } from "../../../services/shared/core/errors.ts";
 import { createAuditLog } from "../../../services/shared/io/audit-log.ts";
 import { createFundings } from "../../../services/wallet/app/fundings.ts";
 import type { Wallets } from "../../../services/wallet/app/wallets.ts";
-import type { Funding } from "../../../services/wallet/domain/funding-request.ts";
+import {
+  FUNDING_WINDOW_MS,
+  type Funding,
+} from "../../../services/wallet/domain/funding-request.ts";
 import { createFundingStore } from "../../../services/wallet/store/funding-store.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 import { openWallet, type WalletHarness } from "../../support/wallet-harness.ts";
 
-const ADA = { name: "ada@example.org", address: "203.0.113.7" };
 const BOB = { name: "bob@example.org", address: "203.0.113.8" };
 const EVE = { name: "eve@example.org", address: "203.0.113.9" };
 const LIMIT = 1_000_0000n;
@@ -23,12 +25,14 @@ describe("fundings by persons", function () {
   let wallets: Wallets;
   let fundings: ReturnType<typeof open>;
   let count = 0;
+  /** A person of this test alone: what a person has funded counts for a day. */
+  let ada = { name: "", address: "203.0.113.7" };
 
   /** One replica of the use cases over the same database. */
-  function open(moving: Pick<Wallets, "get" | "fund"> = wallets) {
+  function open(moving: Pick<Wallets, "get" | "fund"> = wallets, clock: Clock = systemClock) {
     const { client, db } = harness.mongo;
     const store = createFundingStore(client, db, createAuditLog(db, 3_600_000));
-    return createFundings({ store, wallets: moving, clock: systemClock, approvalAbove: LIMIT });
+    return createFundings({ store, wallets: moving, clock, approvalAbove: LIMIT });
   }
 
   before(async () => {
@@ -44,12 +48,13 @@ describe("fundings by persons", function () {
 
   async function newTenant(): Promise<string> {
     count += 1;
+    ada = { ...ada, name: `ada${count}@example.org` };
     const tenantId = `ten_funding_${count}`;
-    await wallets.create(tenantId, "NGN", 0n, ADA);
+    await wallets.create(tenantId, "NGN", 0n, ada);
     return tenantId;
   }
   const ask = (tenantId: string, amount: bigint, key = `key ${Math.random()}`) =>
-    fundings.request({ tenantId, amount, reason: "invoice 7" }, key, ADA);
+    fundings.request({ tenantId, amount, reason: "invoice 7" }, key, ada);
   const balanceOf = async (tenantId: string) => (await wallets.get(tenantId)).balance;
   const codeOf = (work: Promise<unknown>) =>
     work.then(
@@ -72,20 +77,86 @@ describe("fundings by persons", function () {
     const asked = await ask(tenantId, LARGE);
     expect(asked.state).to.equal("pending");
     expect(await balanceOf(tenantId)).to.equal(0n);
-    expect(await codeOf(fundings.decide(asked.id, true, ADA))).to.equal("insufficient_scope");
+    expect(await codeOf(fundings.decide(asked.id, true, ada))).to.equal("insufficient_scope");
     expect(await fundings.decide(asked.id, true, BOB)).to.include({ state: "funded" });
     expect(await balanceOf(tenantId)).to.equal(LARGE);
     const { items } = await wallets.listEntries({
-      ...{ tenantId, fromMs: 0, toMs: 0, kinds: [], limit: 10, cursor: "" },
+      ...{ tenantId, fromMs: 0, toMs: 0, kinds: [], campaignId: "", limit: 10, cursor: "" },
     });
-    expect(items[0]).to.include({ reference: asked.id, actor: `${ADA.name}, ${BOB.name}` });
+    expect(items[0]).to.include({ reference: asked.id, actor: `${ada.name}, ${BOB.name}` });
+  });
+
+  const stateOf = async (tenantId: string, amount: bigint) => (await ask(tenantId, amount)).state;
+
+  it("small ones of a person within 24 hours wait once their sum is above the limit", async () => {
+    const first = await newTenant();
+    const person = ada;
+    expect(await stateOf(first, LIMIT - 1n)).to.equal("funded");
+    const second = await newTenant();
+    // Another person has a sum of their own.
+    expect(await stateOf(second, LIMIT)).to.equal("funded");
+    ada = person;
+    // Another tenant does not make it two persons.
+    expect(await stateOf(second, 2n)).to.equal("pending");
+    // One that waits moved no money, and does not count.
+    expect(await stateOf(second, 1n)).to.equal("funded");
+    const waits = await ask(second, 1n);
+    expect(waits.state).to.equal("pending");
+    expect(await codeOf(fundings.decide(waits.id, true, ada))).to.equal("insufficient_scope");
+    expect((await fundings.decide(waits.id, true, BOB)).state).to.equal("funded");
+    expect(await balanceOf(second)).to.equal(LIMIT + 2n);
+  });
+
+  it("one that a second person approved does not count, nor one of another currency", async () => {
+    const tenantId = await newTenant();
+    const { id } = await ask(tenantId, LARGE);
+    await fundings.decide(id, true, BOB);
+    expect(await stateOf(tenantId, LIMIT)).to.equal("funded");
+    const dollars = `ten_dollars_${count}`;
+    await wallets.create(dollars, "USD", 0n, ada);
+    expect(await stateOf(dollars, LIMIT)).to.equal("funded");
+    expect(await stateOf(dollars, 1n)).to.equal("pending");
+  });
+
+  it("the sum is that of the last 24 hours", async () => {
+    const tenantId = await newTenant();
+    let nowMs = Date.now();
+    const timed = open(wallets, { ...systemClock, now: () => nowMs });
+    const at = (amount: bigint) =>
+      timed.request({ tenantId, amount, reason: "invoice 7" }, `key ${Math.random()}`, ada);
+    expect((await at(LIMIT)).state).to.equal("funded");
+    nowMs += FUNDING_WINDOW_MS - 1;
+    expect((await at(1n)).state).to.equal("pending");
+    nowMs += 1;
+    expect((await at(LIMIT)).state).to.equal("funded");
+  });
+
+  it("requests of one person at once, on two replicas, are together within the limit", async () => {
+    const replicas = [fundings, open()];
+    const tenantId = await newTenant();
+    const asked = await Promise.all(
+      Array.from({ length: 12 }, (_, at) => {
+        const wanted = { tenantId, amount: LIMIT / 4n, reason: "invoice 7" };
+        return replicas[at % 2]?.request(wanted, `at once ${at}`, ada);
+      }),
+    );
+    await fundings.sweep();
+    expect(await balanceOf(tenantId)).to.equal(LIMIT);
+    expect(asked.filter((one) => one?.state === "pending")).to.have.length(8);
+  });
+
+  it("reads a person's fundings of a day by their index", async () => {
+    const own = { requested_by: ada.name, currency: "NGN", requested_at: { $gt: new Date(0) } };
+    const found = harness.mongo.db.collection("fundings").find(own).sort({ requested_at: -1 });
+    const { winningPlan } = (await found.explain("queryPlanner")).queryPlanner;
+    expect(JSON.stringify(winningPlan)).to.contain('"indexName":"recent"').and.not.contain("SORT");
   });
 
   it("a refused one moves nothing, also when it is approved afterwards", async () => {
     const tenantId = await newTenant();
     const asked = await ask(tenantId, LARGE);
     // Its own requester may take it back.
-    expect(await fundings.decide(asked.id, false, ADA)).to.include({ state: "refused" });
+    expect(await fundings.decide(asked.id, false, ada)).to.include({ state: "refused" });
     const later = fundings.decide(asked.id, true, BOB);
     expect(await codeOf(later)).to.equal("invalid_state_transition");
     expect(await balanceOf(tenantId)).to.equal(0n);
@@ -149,7 +220,7 @@ describe("fundings by persons", function () {
       kind: "fund",
       amount: 10n ** 16n,
       reference: "full",
-      actor: ADA,
+      actor: ada,
     });
     const { id } = await ask(tenantId, LARGE);
     const failed = await fundings.decide(id, true, BOB);
