@@ -80,7 +80,7 @@ export const people = {
 
 export type MessageFilter = {
   readonly to?: string | undefined;
-  readonly status?: string | undefined;
+  readonly status?: string | readonly string[] | undefined;
   readonly from?: string | undefined;
   readonly client_reference?: string | undefined;
   readonly campaign_id?: string | undefined;
@@ -88,6 +88,9 @@ export type MessageFilter = {
   readonly created_after?: string | undefined;
   readonly created_before?: string | undefined;
 };
+
+/** The statuses of messages that did not arrive. */
+export const NOT_DELIVERED = ["undelivered", "expired", "rejected", "failed"] as const;
 
 export const messages = {
   list: (filter: MessageFilter, cursor?: string, limit = 50) =>

@@ -1,13 +1,16 @@
 import { useCallback, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { type MessageFilter, messages } from "../api/console.ts";
+import { type MessageFilter, messages, NOT_DELIVERED } from "../api/console.ts";
 import { toInstant } from "../core/time.ts";
 import { usePages } from "../core/use-pages.ts";
 import { Empty, Loading, PageTitle, ProblemBox } from "../parts/basics.tsx";
 import { SelectField, TextField } from "../parts/form.tsx";
 import { MessageTable } from "../parts/message-table.tsx";
 
+/** Of the addresses of this page, for all statuses of messages that did not arrive. */
+const ANY_NOT_DELIVERED = "not_delivered";
 const STATUSES = [
+  ANY_NOT_DELIVERED,
   "scheduled",
   "queued",
   "sent",
@@ -28,6 +31,7 @@ export function MessagesPage() {
   const [form, setForm] = useState<Record<string, string>>(query);
   const filter: MessageFilter = {
     ...Object.fromEntries(NAMES.map((name) => [name, query[name]])),
+    ...(query.status === ANY_NOT_DELIVERED ? { status: NOT_DELIVERED } : {}),
     created_after: toInstant(query.after ?? ""),
     created_before: toInstant(query.before ?? ""),
   };
@@ -56,7 +60,7 @@ export function MessagesPage() {
         <SelectField
           label="Status"
           value={form.status ?? ""}
-          options={[["", "any"], ...STATUSES.map((one) => [one, one] as const)]}
+          options={[["", "any"], ...STATUSES.map((one) => [one, one.replace("_", " ")] as const)]}
           onInput={set("status")}
         />
         <TextField

@@ -1,5 +1,4 @@
-import { messages, usage, wallet } from "../api/console.ts";
-import type { Message } from "../api/types.ts";
+import { messages, NOT_DELIVERED, usage, wallet } from "../api/console.ts";
 import { showMoney } from "../core/money.ts";
 import { useCan, useSession } from "../core/session-context.ts";
 import { lastDays } from "../core/usage-series.ts";
@@ -15,6 +14,7 @@ const POLL_MS = 15_000;
 export function OverviewPage() {
   const { tenant } = useSession();
   const canSend = useCan("messages:send");
+  const canRead = useCan("messages:read");
   return (
     <>
       <PageTitle
@@ -31,8 +31,9 @@ export function OverviewPage() {
       </PageTitle>
       <Warnings />
       {useCan("balance:read") && <Money />}
+      {canRead && <NotDelivered />}
       {useCan("usage:read") && <UsageCharts />}
-      {useCan("messages:read") && <Latest />}
+      {canRead && <Latest />}
     </>
   );
 }
@@ -74,6 +75,26 @@ function Yesterday() {
   );
 }
 
+/** The latest messages that did not arrive, each with its reason; nothing when all arrived. */
+function NotDelivered() {
+  const list = useResource(
+    "not delivered",
+    () => messages.list({ status: NOT_DELIVERED }, undefined, 5),
+    60_000,
+  );
+  const rows = list.data?.data ?? [];
+  if (rows.length === 0) return <ProblemBox problem={list.problem} />;
+  return (
+    <section aria-labelledby="not-delivered">
+      <div class="row">
+        <h2 id="not-delivered">Not delivered, and why</h2>
+        <a href="/console/messages?status=not_delivered">All of the last 7 days</a>
+      </div>
+      <MessageTable caption="Not delivered" rows={rows} />
+    </section>
+  );
+}
+
 function Latest() {
   const list = useResource("latest", () => messages.list({}, undefined, 10), POLL_MS);
   return (
@@ -87,7 +108,7 @@ function Latest() {
         </Empty>
       )}
       {list.data !== undefined && list.data.data.length > 0 && (
-        <MessageTable caption="Latest messages" rows={list.data.data as readonly Message[]} />
+        <MessageTable caption="Latest messages" rows={list.data.data} />
       )}
     </section>
   );

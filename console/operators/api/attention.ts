@@ -7,6 +7,7 @@ import type {
   CheckResult,
   Connector,
   DeadLetter,
+  DeliveryHealth,
   Funding,
   QueueStats,
   SenderId,
@@ -16,30 +17,37 @@ const LETTERS_MAX = 1000;
 
 /** Asks each service for the things that need an operator now. */
 export async function attention(signal: AbortSignal) {
-  const [{ connectors, health }, { queues }, letters, { senderIds }, { fundings }, { results }] =
-    await Promise.all([
-      rpc<{ connectors: Connector[]; health: BindHealth[] }>(
-        "RoutingService/ListConnectors",
-        {},
-        signal,
-      ),
-      rpc<{ queues: QueueStats[] }>("MessagingService/GetQueueStats", {}, signal),
-      countLetters(signal),
-      rpc<{ senderIds: SenderId[] }>(
-        "SenderIdService/ListAllSenderIds",
-        { statuses: ["SENDER_ID_STATUS_PENDING"], limit: 1000 },
-        signal,
-      ),
-      rpc<{ fundings: Funding[] }>(
-        "WalletService/ListFundings",
-        { states: ["FUNDING_STATE_PENDING"], limit: 1000 },
-        signal,
-      ),
-      rpc<{ results: CheckResult[] }>("TenantService/ListChecks", { limit: 1 }, signal),
-    ]);
+  const [
+    { connectors, health, deliveries },
+    { queues },
+    letters,
+    { senderIds },
+    { fundings },
+    { results },
+  ] = await Promise.all([
+    rpc<{ connectors: Connector[]; health: BindHealth[]; deliveries: DeliveryHealth[] }>(
+      "RoutingService/ListConnectors",
+      {},
+      signal,
+    ),
+    rpc<{ queues: QueueStats[] }>("MessagingService/GetQueueStats", {}, signal),
+    countLetters(signal),
+    rpc<{ senderIds: SenderId[] }>(
+      "SenderIdService/ListAllSenderIds",
+      { statuses: ["SENDER_ID_STATUS_PENDING"], limit: 1000 },
+      signal,
+    ),
+    rpc<{ fundings: Funding[] }>(
+      "WalletService/ListFundings",
+      { states: ["FUNDING_STATE_PENDING"], limit: 1000 },
+      signal,
+    ),
+    rpc<{ results: CheckResult[] }>("TenantService/ListChecks", { limit: 1 }, signal),
+  ]);
   return {
     items: [
       ...ofConnectors(connectors, health),
+      ...ofDeliveries(deliveries),
       ...ofQueues(queues),
       ...ofLetters(letters),
       ...ofSenderIds(senderIds.length),
@@ -72,7 +80,32 @@ function ofConnectors(
     if (own !== "active") return [{ text: `The connector ${id} is ${own}.`, path }];
     const links = health.filter(({ connectorId }) => connectorId === id);
     const isLinked = links.some(({ link }) => link === "bound");
-    return isLinked ? [] : [{ text: `The connector ${id} has no link to its carrier.`, path }];
+    if (isLinked) return [];
+    const why = lastErrorOf(links);
+    return [{ text: `The connector ${id} has no link to its carrier${why}.`, path }];
+  });
+}
+
+/** Why the links of a connector are down, as the newest report says. */
+function lastErrorOf(links: readonly BindHealth[]): string {
+  const newest = links
+    .filter(({ lastError }) => lastError !== "")
+    .sort((a, b) => Number(b.reportedAtMs) - Number(a.reportedAtMs))[0];
+  if (newest !== undefined) return `: ${newest.lastError}`;
+  return links.length === 0 ? ": no carrier process reports one" : "";
+}
+
+/** Carriers that take messages and deliver too few of them. */
+function ofDeliveries(deliveries: readonly DeliveryHealth[] = []): readonly Problem[] {
+  const path = "/operators/connectors";
+  return deliveries.flatMap(({ connectorId, country, state, rate }) => {
+    const place = country === "" ? connectorId : `${connectorId} (${country})`;
+    if (state === "no_receipts") {
+      return [{ text: `The connector ${place} gets no delivery receipts any more.`, path }];
+    }
+    if (state !== "low") return [];
+    const share = rate === undefined ? "fewer" : `${Math.round(rate * 100)} %`;
+    return [{ text: `The connector ${place} delivers ${share}, less than usual.`, path }];
   });
 }
 

@@ -93,7 +93,11 @@ function ConnectorCard({
           ["Delivery", delivery === undefined ? "not measured yet" : deliveryText(delivery)],
         ]}
       />
-      {binds.length > 0 && <Binds connectorId={connector.id} binds={binds} />}
+      {binds.length > 0 ? (
+        <Binds connectorId={connector.id} binds={binds} />
+      ) : (
+        <p class="muted">No carrier process reports a link. It may be stopped, or just starting.</p>
+      )}
     </section>
   );
 }
@@ -113,6 +117,8 @@ function Binds({
       columns={[
         { heading: "Link", cell: (row) => row.bind },
         { heading: "State", cell: (row) => <Status value={row.link} /> },
+        // Second, and shown on phones too: it is the reason of a link that is down.
+        { heading: "Last error", cell: (row) => row.lastError || "–" },
         { heading: "Window", cell: (row) => <Window used={row.windowUsed} of={row.window} /> },
         { heading: "Per second", isNumber: true, cell: (row) => row.submitsPerSecond.toFixed(1) },
         {
@@ -121,7 +127,6 @@ function Binds({
           cell: (row) => `${Math.round(row.answerMsP99)} ms`,
         },
         { heading: "Throttled", isNumber: true, isMinor: true, cell: (row) => row.throttled },
-        { heading: "Last error", cell: (row) => row.lastError || "–", isMinor: true },
         { heading: "Reported", cell: (row) => <At ms={row.reportedAtMs} isAge /> },
       ]}
     />
@@ -136,9 +141,16 @@ function queueText(queue: QueueStats | undefined): string {
   return `${counted(waiting)} wait${oldest}; ${counted(sending)} are being sent`;
 }
 
+const DELIVERY_TEXTS: Readonly<Record<string, string>> = {
+  ok: "as usual",
+  low: "less than usual",
+  no_receipts: "no receipts any more",
+  too_few: "too few messages to compare",
+};
+
 function deliveryText({ state, rate }: DeliveryHealth): string {
   const share = rate === undefined ? "" : `${Math.round(rate * 100)} % delivered, `;
-  return `${share}${state.replace("_", " ")}`;
+  return `${share}${DELIVERY_TEXTS[state] ?? state.replace("_", " ")}`;
 }
 
 function Window({ used, of }: { readonly used: number; readonly of: number }) {

@@ -39,7 +39,7 @@ export function FundingsPage() {
       <Waiting of={list} />
       {!list.isLoading && list.rows.length === 0 && list.problem === undefined && (
         <Empty title={state === "pending" ? "No funding waits." : "None."}>
-          A funding is asked for on the page of its tenant.
+          Ask for one on the page of its <a href="/operators/tenants">tenant</a>.
         </Empty>
       )}
       {list.rows.length > 0 && (
