@@ -37,10 +37,16 @@ function fromApi(error: SmsError): AppError {
       : "";
   // A fault of the service is looked up by the request's id.
   const request = status >= 500 ? ` Request ${requestId}.` : "";
-  return new AppError(code, `${problem.detail}${amounts}${request}`, {
-    ...{ fields, cause: error },
+  const faults = fields.map((fault) => ({ ...fault, message: withCommands(fault.message) }));
+  return new AppError(code, `${withCommands(problem.detail)}${amounts}${request}`, {
+    ...{ fields: faults, cause: error },
     extra: { request_id: requestId },
   });
+}
+
+/** A text of the API with the command in place of the request that it names. */
+function withCommands(text: string): string {
+  return text.replace("GET /v1/sender-ids", "sms sender-ids");
 }
 
 /** Why the connection failed, such as ECONNREFUSED: fetch hides it in a cause, and the client that error in its own. */

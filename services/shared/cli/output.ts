@@ -108,6 +108,12 @@ export function failure(program: string, error: AppError, isJson: boolean): stri
   if (isJson) return `${visible(JSON.stringify({ error: { code, message, fields, ...extra } }))}\n`;
   const line = visible(message);
   if (code === "internal_error") return `${program}: ${line}\n`;
-  const faults = fields.map(({ field, message }) => ` ${field}: ${visible(message)}`).join("");
+  // The detail of a request with one fault is that fault.
+  const news = fields.filter((fault) => !saysAlready(message, fault));
+  const faults = news.map((fault) => ` ${fault.field}: ${visible(fault.message)}`).join("");
   return `${program}: ${line}${faults} (${code})\n`;
+}
+
+function saysAlready(text: string, { field, message }: AppError["fields"][number]): boolean {
+  return text === message || text.startsWith(`${field}: ${message}`);
 }
