@@ -1,6 +1,7 @@
 /** The worked gRPC clients against the real service, with a token and with mutual TLS. */
 import { execFile, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
@@ -138,4 +139,71 @@ describe("the worked gRPC clients", function () {
       });
     });
   }
+
+  describe("the programs of the guide", () => {
+    let folder: string;
+
+    before(() => {
+      folder = mkdtempSync(join(tmpdir(), "sms-grpc-guide-"));
+    });
+    after(() => rmSync(folder, { recursive: true, force: true }));
+
+    /** The code blocks of a section, in order. The sender is the customer's. */
+    async function blocksOf(section: string): Promise<string[]> {
+      const url = `${rest.stack.gateway}/docs/guides/grpc.md`;
+      const [, text = ""] = (await (await fetch(url)).text()).split(`\n## ${section}\n`);
+      const [own = ""] = text.split("\n## ");
+      const blocks = [...own.matchAll(/^```\w+\n([\s\S]*?)^```/gm)];
+      return blocks.map(([, block = ""]) => block.replaceAll('"DEMO"', '"Acme"'));
+    }
+    /** Types commands into a shell in the folder. */
+    const type = (commands: string) =>
+      run("sh", ["-euc", commands], {
+        cwd: folder,
+        env: {
+          ...process.env,
+          CHECKOUT: ROOT,
+          SMS_GRPC_ADDRESS: rest.stack.grpc.messaging ?? "",
+          SMS_GRPC_TOKEN: rest.stack.grpc_token,
+          SMS_TENANT: customer.tenantId,
+        },
+      });
+
+    it("Go: a module of the reader's own sends one message in two runs", async function () {
+      if (spawnSync("go", ["version"]).error !== undefined) skipSince(this, "there is no go");
+      const [where, modules = "", config = "", program = "", commands = ""] = await blocksOf("Go");
+      expect(where, "the folder is another here").to.match(/^export CHECKOUT=/);
+      const got = await type(modules).catch((error: Error) => error);
+      if (got instanceof Error) skipSince(this, `go has no modules: ${got.message}`);
+      writeFileSync(join(folder, "buf.gen.yaml"), config);
+      writeFileSync(join(folder, "main.go"), program);
+      const { stdout } = await type(commands);
+      const [id] = /msg_\w+/.exec(stdout) ?? [];
+      expect(stdout).to.equal(`${id} replayed: false\n${id} replayed: true\n`);
+    });
+
+    it("Python: the program sends one message in two runs", async function () {
+      const [install = "", program = "", command = ""] = await blocksOf("Python");
+      const got = await type(install).catch((error: Error) => error);
+      if (got instanceof Error) skipSince(this, `pip has no grpcio: ${got.message}`);
+      writeFileSync(join(folder, "send.py"), program);
+      const { stdout } = await type(`${command}\n${command}`);
+      const [id] = /msg_\w+/.exec(stdout) ?? [];
+      expect(stdout).to.equal(`${id} replayed: False\n${id} replayed: True\n`);
+    });
+
+    it("have the versions of the worked clients", async () => {
+      const read = (path: string) => readFileSync(join(CLIENTS, path), "utf8");
+      const go = [...(await blocksOf("Go")).join("").matchAll(/(\S+)@(v[\d.]+)$/gm)];
+      expect(go).to.have.length(3);
+      const module = read("go/go.mod");
+      for (const [, path = "", version = ""] of go) {
+        const known = path.replace(/\/cmd\/protoc-gen-go$/, "");
+        expect(module, path).to.contain(`${known} ${version}`);
+      }
+      const pip = (await blocksOf("Python")).join("").match(/grpcio\S*==[\d.]+/g) ?? [];
+      expect(pip).to.have.length(2);
+      expect(read("python/requirements.txt").split("\n")).to.include.members(pip);
+    });
+  });
 });
