@@ -122,8 +122,8 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
   idempotency_key_reused: {
     detail: "This Idempotency-Key was used with a different request. Use a new key.",
     happened:
-      "In the last 24 hours this Idempotency-Key was used on this endpoint with another body, or with an " +
-      "API key of the other mode (live or test).",
+      "In the last 24 hours this Idempotency-Key was used for this operation with another body. Live and test " +
+      "keys of an account do not share idempotency keys.",
     fix:
       "Make a new key for each new request, and use a key again only for a retry of the " +
       "very same one.",
