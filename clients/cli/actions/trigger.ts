@@ -1,4 +1,5 @@
 /** Causes events: real ones in test mode, or a sample that goes to a server on this computer only. */
+import { closestMatch } from "leven";
 import type { Row } from "../../../services/shared/cli/cell.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { EVENT_TYPES, type EventType } from "../../../services/shared/core/event-types.ts";
@@ -34,7 +35,9 @@ export const trigger: Run = async (context) => {
 function readType(text: string): EventType {
   const known = EVENT_TYPES.find((type) => type === text);
   if (known !== undefined) return known;
-  throw new AppError("validation_error", `${text} is no event type: ${EVENT_TYPES.join(", ")}.`);
+  const near = closestMatch(text, EVENT_TYPES, { maxDistance: 4 });
+  const hint = near === undefined ? `: ${EVENT_TYPES.join(", ")}.` : `. Did you mean ${near}?`;
+  throw new AppError("validation_error", `${text} is no event type${hint}`);
 }
 
 function refused(text: string): AppError {
@@ -60,7 +63,7 @@ async function forwardSample(
 }
 
 async function testEndpoints({ connect, options, output }: CommandContext): Promise<number> {
-  const { webhookEndpoints } = connect();
+  const { webhookEndpoints, mode } = connect();
   const wanted = options.named("endpoint");
   const ids = wanted === undefined ? [] : [wanted];
   if (wanted === undefined) {
@@ -68,7 +71,10 @@ async function testEndpoints({ connect, options, output }: CommandContext): Prom
       if (status === "enabled") ids.push(id);
     }
   }
-  if (ids.length === 0) throw new AppError("not_found", "There is no enabled endpoint.");
+  if (ids.length === 0) {
+    const text = `There is no enabled endpoint in ${mode} mode. POST /v1/webhook-endpoints makes one.`;
+    throw new AppError("not_found", text);
+  }
   const sent: Row[] = [];
   for (const id of ids) sent.push({ ...(await webhookEndpoints.sendTest(id)) });
   await output.list(sent, { columns: ["id", "endpoint_id", "status", "event_type", "created_at"] });
