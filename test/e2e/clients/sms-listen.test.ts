@@ -1,10 +1,15 @@
 /** `sms listen` and `sms trigger` on the real services, with a server on this computer. */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { freePorts } from "../../../deploy/dev/ports.ts";
 import { collectOutput } from "../../support/child-output.ts";
 import { eventually } from "../../support/poll.ts";
 import { type Customer, type RestStack, sharedRestStack } from "../../support/rest.ts";
+import { skipSince } from "../../support/skip.ts";
 import {
   answer,
   type Receiver,
@@ -55,7 +60,7 @@ describe("sms listen", function () {
     await until(() => `${seen.out}${seen.err}`.includes("Ready"), "that it is ready");
     return listening;
   }
-  const until = (isDone: () => boolean, what: string) =>
+  const until = (isDone: () => boolean | Promise<boolean>, what: string) =>
     eventually(isDone, { timeoutMs: 60_000, what });
 
   it("sends each event to the local server, signed with the secret that it prints", async () => {
@@ -120,6 +125,50 @@ describe("sms listen", function () {
     );
   });
 
+  for (const [language, command, probe] of [
+    ["ts", process.execPath, [process.execPath, "--version"]],
+    ["py", "python3", ["python3", "--version"]],
+  ] as const) {
+    it(`the server in the guide says whether a sample is genuine: ${language}`, async function () {
+      const [tool, ...args] = probe;
+      if (spawnSync(tool, args).status !== 0) skipSince(this, `there is no ${tool}`);
+      const guide = await (
+        await fetch(`${rest.stack.gateway}/docs/guides/verify-webhooks.md`)
+      ).text();
+      const programs = [...guide.matchAll(/^```(\w+) tab=\w+\n([\s\S]*?)^```/gm)];
+      const [verify = "", server = ""] = programs
+        .filter(([, name]) => name === language)
+        .map(([, , text]) => text);
+      const folder = mkdtempSync(join(tmpdir(), "sms-guide-"));
+      try {
+        const [port = 0] = await freePorts(1);
+        writeFileSync(join(folder, "package.json"), '{"type": "module"}');
+        writeFileSync(join(folder, `verify.${language}`), verify);
+        writeFileSync(join(folder, `server.${language}`), server.replace("3000", String(port)));
+        const secret = (await run("listen", "--print-secret")).out.trim();
+        for (const [WEBHOOK_SECRET, word, code] of [
+          [secret, "genuine", 0],
+          ["whsec_other", "refused", 4],
+        ] as const) {
+          const env = { ...process.env, WEBHOOK_SECRET };
+          const child = spawn(command, [`server.${language}`], { cwd: folder, env });
+          children.add(child);
+          const { seen, ended } = collectOutput(child);
+          await until(() => accepts(port), "the server");
+          const url = `http://localhost:${port}`;
+          const sent = await run("trigger", "message.delivered", "--forward-to", url);
+          expect(sent.code, sent.err).to.equal(code);
+          await until(() => seen.out.includes('"message.delivered"'), "the event");
+          expect(seen.out).to.match(new RegExp(`^${word} \\{`));
+          child.kill("SIGKILL");
+          await ended;
+        }
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+  }
+
   it("trigger sends nothing under a live key", async () => {
     const { seen, ended } = start(["trigger", "message.sent"], customer.apiKey);
     expect(await ended).to.equal(4);
@@ -143,3 +192,12 @@ describe("sms listen", function () {
     expect(wrongUrl.code).to.equal(2);
   });
 });
+
+/** Whether something listens at the port. */
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("error", () => resolve(false));
+    socket.once("connect", () => resolve(true)).once("connect", () => socket.destroy());
+  });
+}
