@@ -177,7 +177,21 @@ describe("the documentation in a browser", function () {
     expect(await page.locator('figure[data-tab="Python"]').isVisible()).to.equal(true);
     expect(await page.locator('figure[data-tab="curl"]').isVisible()).to.equal(false);
     await page.goto(`${app.url}/docs/guides/verify-webhooks`);
-    expect(await page.locator('figure[data-tab="Python"]').isVisible()).to.equal(true);
+    expect(await page.locator('figure[data-tab="Python"]').first().isVisible()).to.equal(true);
+    await page.getByRole("tab", { name: "Java" }).click();
+    expect(await page.getByText("createServer").first().isVisible(), "has no Java").to.equal(true);
+    await close();
+  });
+
+  it("the button to copy covers no line on a phone", async () => {
+    const { page, close } = await open("/docs/guides/quickstart", PHONE);
+    const figure = page.locator("figure.code").first();
+    const [button, line] = await Promise.all([
+      figure.locator(".copy").boundingBox(),
+      figure.locator("code").boundingBox(),
+    ]);
+    if (button === null || line === null) throw new Error("the sample is not visible");
+    expect(line.y).to.be.at.least(button.y + button.height);
     await close();
   });
 
