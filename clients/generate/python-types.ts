@@ -89,8 +89,9 @@ function createWriter(document: ClientDocument) {
   const blocks: string[] = [];
   const done = new Set<string>();
 
+  /** Not quoted: `Name | None` in a later type needs the type itself. What it names is above it. */
   function alias(name: string, text: string): void {
-    blocks.push(`${name}: TypeAlias = ${quoted(text)}`);
+    blocks.push(`${name}: TypeAlias = ${text}`);
   }
 
   function define(name: string, schema: Schema, options: { isArguments?: boolean } = {}): void {
@@ -207,11 +208,6 @@ function createWriter(document: ClientDocument) {
   }
 
   return { alias, define, defineOnce, text: () => `\n${blocks.join("\n\n\n")}\n` };
-}
-
-/** A name in quotes may be defined further down. */
-function quoted(text: string): string {
-  return `"${text.replaceAll('"', "'")}"`;
 }
 
 function isNullable({ type }: Schema): boolean {

@@ -13,6 +13,7 @@ import {
   NEW_RECIPIENT,
   NEW_RECIPIENTS,
   PREVIEW,
+  QUIET_HOURS,
 } from "../schemas/campaigns.ts";
 import { NEW_SUPPRESSION, NEW_SUPPRESSIONS } from "../schemas/consent.ts";
 import { EVENT, EVENT_PAGE } from "../schemas/events.ts";
@@ -25,6 +26,7 @@ import {
   BULK_SEND,
   MESSAGE_PREVIEW,
   SINGLE_SEND,
+  TRAFFIC_CLASS,
 } from "../schemas/sends.ts";
 import {
   EMPTY_BODY,
@@ -38,8 +40,14 @@ import { EVENT_SCHEMAS } from "./event-schemas.ts";
 import { HEADERS, RATE_LIMIT, responseHeaders } from "./headers.ts";
 import { componentRef, DEPRECATION, type OperationDoc, type Schema } from "./operation-doc.ts";
 import { type ProblemResponses, problemResponses } from "./problem-responses.ts";
-import { namedSchemas, withReferences } from "./references.ts";
-import { EVENT_EXAMPLES, WEBHOOKS } from "./webhook-events.ts";
+import {
+  type Nullable,
+  namedSchemas,
+  referenceOrNull,
+  withoutNull,
+  withReferences,
+} from "./references.ts";
+import { EVENT_CALLBACKS, EVENT_EXAMPLES, WEBHOOKS } from "./webhook-events.ts";
 
 /** The addresses in the document. */
 export type DocumentOptions = {
@@ -99,6 +107,15 @@ export function buildOpenApi(operations: readonly Operation[], options: Document
   } as const;
 }
 
+/**
+ * Words that may be null, by the name of what they are otherwise. A map has a `title` instead: a generator for Java
+ * warns of a reference to one.
+ */
+const NULLABLE: Readonly<Record<string, Nullable>> = {
+  TrafficClass: TRAFFIC_CLASS,
+  QuietHoursPolicy: QUIET_HOURS,
+};
+
 /** Every named schema. */
 const SCHEMAS: Readonly<Record<string, Schema>> = {
   SingleSend: SINGLE_SEND,
@@ -127,14 +144,20 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   EventType: EVENT_TYPE,
   Event: EVENT,
   EventPage: EVENT_PAGE,
+  ...Object.fromEntries(
+    Object.entries(NULLABLE).map(([name, schema]) => [name, withoutNull(schema)]),
+  ),
   ...RESPONSE_SCHEMAS,
   ...ENVELOPES,
   ...EVENT_SCHEMAS,
 };
 
-const NAMED = new Map<unknown, string>(
-  Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]),
-);
+const NAMED = new Map<unknown, Schema>([
+  ...Object.entries(SCHEMAS).map(([name, schema]) => [schema, componentRef(name)] as const),
+  ...Object.entries(NULLABLE).map(
+    ([name, schema]) => [schema, referenceOrNull(name, schema)] as const,
+  ),
+]);
 
 /**
  * Adds the examples of requests and events to their schemas: a generator for Java warns of each example that stands
@@ -192,6 +215,7 @@ function describeOperation(operation: Operation, problems: ProblemResponses["ref
           },
         }),
     responses: { [doc.response.status]: describeSuccess(operation), ...problems },
+    ...(doc.isFollowedByEvents === true ? { callbacks: EVENT_CALLBACKS } : {}),
     "x-required-scope": scope,
   };
 }

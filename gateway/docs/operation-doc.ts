@@ -65,6 +65,8 @@ export type OperationDoc = {
   };
   readonly takesIdempotencyKey?: boolean;
   readonly response: SuccessResponse;
+  /** Whether the `url` of the request then gets events. */
+  readonly isFollowedByEvents?: boolean;
   /** Error codes of this operation, in addition to those of every operation. */
   readonly errors: readonly ErrorCode[];
 };

@@ -1,32 +1,53 @@
 /** References to named schemas, put in place of their copies. */
+import { objectOrNull, type Schema } from "../schemas/schema-parts.ts";
+
+/** What stands in the document for a schema object. */
+export type Stands = ReadonlyMap<unknown, object>;
+
+/** A schema of a word, or null. It validates in one piece. */
+export type Nullable = {
+  readonly type: readonly [unknown, "null"];
+  readonly description: string;
+  readonly enum: readonly unknown[];
+};
+
+/** The schema without null. */
+export function withoutNull(schema: Nullable): Schema {
+  return { ...schema, type: schema.type[0], enum: schema.enum.filter((word) => word !== null) };
+}
+
+/** The reference or null: generators give numbers for names to the types of one piece. */
+export function referenceOrNull(name: string, { description }: Nullable): Schema {
+  return objectOrNull({ $ref: `#/components/schemas/${name}` }, description);
+}
 
 /**
  * A copy of a part of the document in which each object of `named` is a reference. Requests are validated by the same
  * schema objects that the document publishes, with their parts inside them; generators need these parts to have names.
  */
-export function withReferences<T>(part: T, named: ReadonlyMap<unknown, string>): T {
+export function withReferences<T>(part: T, named: Stands): T {
   return copy(part, named) as T;
 }
 
 /** The named schemas themselves: references stand in them only for other ones. */
 export function namedSchemas(
   schemas: Readonly<Record<string, object>>,
-  named: ReadonlyMap<unknown, string>,
+  named: Stands,
 ): Record<string, object> {
   return Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => [name, members(schema, named)]),
   );
 }
 
-function copy(part: unknown, named: ReadonlyMap<unknown, string>): unknown {
+function copy(part: unknown, named: Stands): unknown {
   if (typeof part !== "object" || part === null) return part;
-  const name = named.get(part);
-  if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
+  const reference = named.get(part);
+  if (reference !== undefined) return reference;
   if (Array.isArray(part)) return part.map((item) => copy(item, named));
   return members(part, named);
 }
 
-function members(part: object, named: ReadonlyMap<unknown, string>): object {
+function members(part: object, named: Stands): object {
   return Object.fromEntries(
     Object.entries(part).map(([member, value]) => [member, copy(value, named)]),
   );

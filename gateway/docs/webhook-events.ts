@@ -271,3 +271,30 @@ export const WEBHOOKS = Object.fromEntries(
     { post: describeWebhook(type as EventType, described) },
   ]),
 ) as Readonly<Record<EventType, { readonly post: WebhookOperation }>>;
+
+/**
+ * The events as callbacks of the operation that names their address, one for each schema. Generators that leave out the
+ * types that no operation uses, such as oapi-codegen, keep those of the webhooks by them.
+ */
+export const EVENT_CALLBACKS = Object.fromEntries(
+  [...new Set(Object.values(EVENTS).map(({ schema }) => schema))].map((schema) => [
+    schema,
+    { "{$request.body#/url}": { post: describeCallback(schema) } },
+  ]),
+);
+
+function describeCallback(schema: EventSchemaName) {
+  return {
+    operationId: `receive${schema}`,
+    summary: `Receive ${schema}`,
+    description: "The webhooks of this document describe each event type.",
+    requestBody: {
+      required: true,
+      content: { "application/json": { schema: componentRef(schema) } },
+    },
+    responses: {
+      "2XX": { description: "Received." },
+      "4XX": { description: "Not received: it is sent again." },
+    },
+  };
+}

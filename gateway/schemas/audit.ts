@@ -31,9 +31,10 @@ export const AUDIT_LIST: QuerySchema = {
   cursor: CURSOR,
 };
 
-const CHANGE = {
+const AUDITED_FIELDS = {
   type: ["object", "null"],
   description: "The fields that changed; a secret is shown as `hidden`.",
+  additionalProperties: true,
 } as const;
 
 const AUDIT_ACTOR = object({
@@ -51,8 +52,8 @@ export const AUDIT_SCHEMAS: Readonly<Record<string, Schema>> = {
     action: openEnum([...ACTIONS, "other"]),
     actor: AUDIT_ACTOR,
     subject: { ...orNull({ type: "string" }), description: "The id of what changed." },
-    before: CHANGE,
-    after: CHANGE,
+    before: { ...AUDITED_FIELDS, title: "Before" },
+    after: { ...AUDITED_FIELDS, title: "After" },
     request_id: orNull({ type: "string" }),
     created_at: INSTANT,
   }),

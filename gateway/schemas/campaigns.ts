@@ -5,6 +5,15 @@ import { CAMPAIGN_STATUS, RECIPIENT_STATUS } from "./campaign-responses.ts";
 import { CURSOR, LIMIT } from "./page-query.ts";
 import type { QuerySchema } from "./query.ts";
 
+/** What a campaign does in quiet hours. */
+export const QUIET_HOURS = {
+  type: ["string", "null"],
+  description:
+    "What happens to a promotional message that would have to wait for the end of quiet hours: it waits (hold) or " +
+    "is refused (reject). Null: the account's policy.",
+  enum: ["hold", "reject", null],
+} as const;
+
 const PROPERTIES = {
   name: {
     type: "string",
@@ -47,13 +56,7 @@ const PROPERTIES = {
     pattern: "^[0-9]{1,12}\\.[0-9]{4}$",
     examples: ["5000.0000"],
   },
-  quiet_hours: {
-    type: ["string", "null"],
-    description:
-      "What happens to a promotional message that would have to wait for the end of quiet hours: it waits (hold) or " +
-      "is refused (reject). Null: the account's policy.",
-    enum: ["hold", "reject", null],
-  },
+  quiet_hours: QUIET_HOURS,
   client_reference: {
     type: ["string", "null"],
     description: "Your own reference, of each message whose row has none.",
@@ -89,6 +92,7 @@ export const NEW_RECIPIENT = {
     to: { type: "string", description: "In any form that a send takes." },
     variables: {
       type: ["object", "null"],
+      title: "Variables",
       description: "At most 64 values of 1,000 characters each, by name.",
       additionalProperties: { type: "string" },
     },

@@ -32,7 +32,8 @@ const CLIENT_REFERENCE = {
   examples: ["order-1001"],
 } as const;
 
-const TRAFFIC_CLASS = {
+/** The traffic class of a request. */
+export const TRAFFIC_CLASS = {
   type: ["string", "null"],
   description:
     "What the message is for: no more privileged than what the sender ID is approved for, which is the default. " +

@@ -3,7 +3,16 @@
  * warn, its client must compile, and each error must come as its own type. The programs in `programs/` do the same
  * in each language and print the same.
  */
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { expect } from "chai";
@@ -102,16 +111,11 @@ describe("Clients made by generators", function () {
     const bin = await generatorsOf(this, "go");
     const at = folder("go", "client.go", "go.mod", "go.sum");
     mkdirSync(join(at, "sms"));
-    // Without skip-prune the generator leaves out the types of webhooks, which its own code uses.
-    writeFileSync(
-      join(at, "config.yaml"),
-      "package: sms\noutput: sms/sms.go\ngenerate: {models: true, client: true}\n" +
-        "output-options: {skip-prune: true}\n",
-    );
-    const made = await run(join(bin, "oapi-codegen"), ["-config", "config.yaml", document], {
-      cwd: at,
-    });
+    const options = ["-package", "sms", "-generate", "types,client", "-o", "sms/sms.go"];
+    const made = await run(join(bin, "oapi-codegen"), [...options, document], { cwd: at });
     expect(made.stdout + made.stderr).to.equal("");
+    const types = readFileSync(join(at, "sms/sms.go"), "utf8").matchAll(/^type (\w+) /gm);
+    expectNames([...types].map(([, name = ""]) => name));
     await run("go", ["build", "-mod=readonly", "-o", "client", "."], { cwd: at });
     const { stdout } = await run(join(at, "client"), [], { env: await settings() });
     expect(JSON.parse(stdout)).to.deep.equal(SEEN);
@@ -128,6 +132,7 @@ describe("Clients made by generators", function () {
       { cwd: at, env: { PATH: path } },
     );
     expect(made.stdout + made.stderr).to.not.match(/warn|error/i);
+    expectNames(readdirSync(join(at, "sms_client/models")).map((name) => name.replace(".py", "")));
     await run(join(venv, "bin/python"), ["-W", "error", "-m", "compileall", "-q", "."], {
       cwd: at,
     });
@@ -155,6 +160,23 @@ describe("Clients made by generators", function () {
     expect(JSON.parse(stdout)).to.deep.equal(SEEN);
   });
 
+  it("TypeScript: @hey-api/openapi-ts", async function () {
+    const npm = await generatorsOf(this, "npm");
+    const at = folder("hey-api");
+    const generator = join(npm, "node_modules/@hey-api/openapi-ts/bin/run.js");
+    const made = await run(process.execPath, [generator, "-i", document, "-o", "sms"], { cwd: at });
+    expect(made.stdout + made.stderr).to.not.match(/warn|error/i);
+    const text = readFileSync(join(at, "sms/types.gen.ts"), "utf8");
+    expectNames([...text.matchAll(/^export type (\w+) /gm)].map(([, name = ""]) => name));
+    expect(text).to.match(/402: InsufficientBalanceProblem;/);
+    const module = ["--module", "esnext", "--moduleResolution", "bundler", "--target", "esnext"];
+    const check = ["--strict", "--noEmit", ...module, "--lib", "esnext,dom,dom.iterable"];
+    const types = ["--types", "node", "--typeRoots", join(process.cwd(), "node_modules/@types")];
+    await run(join(process.cwd(), "node_modules/.bin/tsc"), [...check, ...types, "sms/index.ts"], {
+      cwd: at,
+    });
+  });
+
   /** Runs openapi-generator; it may say nothing but what it says of every document. */
   async function openApiGenerator(jars: string, generator: string, library: string, at: string) {
     const jar = ["-jar", join(jars, "openapi-generator-cli.jar"), "generate"];
@@ -170,6 +192,8 @@ describe("Clients made by generators", function () {
     const jars = await generatorsOf(this, "maven");
     const at = folder("java", "client.java");
     await openApiGenerator(jars, "java", "native", join(at, "made"));
+    const models = join(at, "made/src/main/java/org/openapitools/client/model");
+    expectNames(readdirSync(models).map((name) => name.replace(".java", "")));
     // The libraries that the client asks for do not change with the document.
     const libraries = join(jars, "libraries");
     if (!existsSync(libraries)) {
@@ -204,3 +228,12 @@ describe("Clients made by generators", function () {
     });
   });
 });
+
+/** No type has a name that a generator made up: a number at its end, or a word of its place in the document. */
+function expectNames(names: readonly string[]): void {
+  expect(names.length).to.be.greaterThan(80);
+  const numbered = names.filter((name) =>
+    /(?<!200|202|201)\d$|inline|AllOf|AnyOf|OneOf/i.test(name),
+  );
+  expect(numbered).to.deep.equal([]);
+}

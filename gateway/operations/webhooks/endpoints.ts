@@ -126,6 +126,7 @@ const CREATE: Omit<OperationDoc, "tag"> = {
       listWebhookDeliveries: "endpoint_id",
     },
   },
+  isFollowedByEvents: true,
   errors: ["conflict", "idempotency_key_reused", "validation_error"],
 };
 

@@ -3,12 +3,19 @@
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
+TrafficClass: TypeAlias = Literal[
+    "otp",
+    "transactional",
+    "promotional",
+]
+
+
 SingleSend = TypedDict(
     "SingleSend",
     {
         "to": str,
         "from": str,
-        "traffic_class": NotRequired[Literal["otp", "transactional", "promotional"] | None],
+        "traffic_class": NotRequired[TrafficClass | None],
         "body": str,
         "client_reference": NotRequired[str | None],
         "send_at": NotRequired[str | None],
@@ -21,7 +28,7 @@ BulkSend = TypedDict(
     {
         "to": list[str],
         "from": str,
-        "traffic_class": NotRequired[Literal["otp", "transactional", "promotional"] | None],
+        "traffic_class": NotRequired[TrafficClass | None],
         "body": str,
         "client_reference": NotRequired[str | None],
         "send_at": NotRequired[str | None],
@@ -44,7 +51,7 @@ BatchSend = TypedDict(
     "BatchSend",
     {
         "from": str,
-        "traffic_class": NotRequired[Literal["otp", "transactional", "promotional"] | None],
+        "traffic_class": NotRequired[TrafficClass | None],
         "messages": list[BatchItem],
     },
 )
@@ -56,7 +63,7 @@ MessagePreviewRequest = TypedDict(
         "body": str,
         "from": NotRequired[str],
         "to": NotRequired[str],
-        "traffic_class": NotRequired[Literal["otp", "transactional", "promotional"] | None],
+        "traffic_class": NotRequired[TrafficClass | None],
     },
 )
 
@@ -184,6 +191,12 @@ class WebhookRecoveryRequest(TypedDict):
     since: str
 
 
+QuietHoursPolicy: TypeAlias = Literal[
+    "hold",
+    "reject",
+]
+
+
 NewCampaign = TypedDict(
     "NewCampaign",
     {
@@ -193,7 +206,7 @@ NewCampaign = TypedDict(
         "send_at": NotRequired[str | None],
         "rate_per_second": NotRequired[int | None],
         "budget_amount": NotRequired[str | None],
-        "quiet_hours": NotRequired[Literal["hold", "reject"] | None],
+        "quiet_hours": NotRequired[QuietHoursPolicy | None],
         "client_reference": NotRequired[str | None],
     },
 )
@@ -208,7 +221,7 @@ CampaignChange = TypedDict(
         "send_at": NotRequired[str | None],
         "rate_per_second": NotRequired[int | None],
         "budget_amount": NotRequired[str | None],
-        "quiet_hours": NotRequired[Literal["hold", "reject"] | None],
+        "quiet_hours": NotRequired[QuietHoursPolicy | None],
         "client_reference": NotRequired[str | None],
     },
 )
@@ -1393,7 +1406,7 @@ class SendMessageBody(TypedDict):
     # What the message is for: no more privileged than what the sender ID is approved for, which is
     # the default. An opt-out blocks every class but otp. Quiet hours (in Nigeria from 20:00 to
     # 08:00) delay promotional messages.
-    traffic_class: NotRequired[Literal["otp", "transactional", "promotional"] | None]
+    traffic_class: NotRequired[TrafficClass | None]
     # The text, sent exactly as given; at most 10 segments. Placeholders such as {{name}} are not
     # expanded.
     body: str
@@ -1403,7 +1416,7 @@ class SendMessageBody(TypedDict):
     send_at: NotRequired[str | None]
 
 
-SendMessageData: TypeAlias = "Message"
+SendMessageData: TypeAlias = Message
 
 
 class SendBulkBody(TypedDict):
@@ -1414,7 +1427,7 @@ class SendBulkBody(TypedDict):
     # What the message is for: no more privileged than what the sender ID is approved for, which is
     # the default. An opt-out blocks every class but otp. Quiet hours (in Nigeria from 20:00 to
     # 08:00) delay promotional messages.
-    traffic_class: NotRequired[Literal["otp", "transactional", "promotional"] | None]
+    traffic_class: NotRequired[TrafficClass | None]
     # The text, sent exactly as given; at most 10 segments. Placeholders such as {{name}} are not
     # expanded.
     body: str
@@ -1424,7 +1437,7 @@ class SendBulkBody(TypedDict):
     send_at: NotRequired[str | None]
 
 
-SendBulkData: TypeAlias = "SendResult"
+SendBulkData: TypeAlias = SendResult
 
 
 class SendBatchBody(TypedDict):
@@ -1433,12 +1446,12 @@ class SendBatchBody(TypedDict):
     # What the message is for: no more privileged than what the sender ID is approved for, which is
     # the default. An opt-out blocks every class but otp. Quiet hours (in Nigeria from 20:00 to
     # 08:00) delay promotional messages.
-    traffic_class: NotRequired[Literal["otp", "transactional", "promotional"] | None]
+    traffic_class: NotRequired[TrafficClass | None]
     # 1 to 1,000 items.
     messages: list[BatchItem]
 
 
-SendBatchData: TypeAlias = "SendResult"
+SendBatchData: TypeAlias = SendResult
 
 
 class ListMessagesQuery(TypedDict):
@@ -1464,10 +1477,10 @@ class ListMessagesQuery(TypedDict):
     cursor: NotRequired[str]
 
 
-ListMessagesEntry: TypeAlias = "Message"
+ListMessagesEntry: TypeAlias = Message
 
 
-ListMessagesData: TypeAlias = "list[ListMessagesEntry]"
+ListMessagesData: TypeAlias = list[ListMessagesEntry]
 
 
 class PreviewMessageBody(TypedDict):
@@ -1480,22 +1493,22 @@ class PreviewMessageBody(TypedDict):
     # What the message is for: no more privileged than what the sender ID is approved for, which is
     # the default. An opt-out blocks every class but otp. Quiet hours (in Nigeria from 20:00 to
     # 08:00) delay promotional messages.
-    traffic_class: NotRequired[Literal["otp", "transactional", "promotional"] | None]
+    traffic_class: NotRequired[TrafficClass | None]
 
 
-PreviewMessageData: TypeAlias = "MessagePreview"
+PreviewMessageData: TypeAlias = MessagePreview
 
 
-GetMessageData: TypeAlias = "MessageWithHistory"
+GetMessageData: TypeAlias = MessageWithHistory
 
 
-GetMessageTimelineData: TypeAlias = "MessageTimeline"
+GetMessageTimelineData: TypeAlias = MessageTimeline
 
 
-CancelMessageData: TypeAlias = "Message"
+CancelMessageData: TypeAlias = Message
 
 
-GetBalanceData: TypeAlias = "Balance"
+GetBalanceData: TypeAlias = Balance
 
 
 class ListWalletEntriesQuery(TypedDict):
@@ -1513,10 +1526,10 @@ class ListWalletEntriesQuery(TypedDict):
     cursor: NotRequired[str]
 
 
-ListWalletEntriesEntry: TypeAlias = "WalletEntry"
+ListWalletEntriesEntry: TypeAlias = WalletEntry
 
 
-ListWalletEntriesData: TypeAlias = "list[ListWalletEntriesEntry]"
+ListWalletEntriesData: TypeAlias = list[ListWalletEntriesEntry]
 
 
 class GetUsageQuery(TypedDict):
@@ -1533,7 +1546,7 @@ class GetUsageQuery(TypedDict):
     time_zone: NotRequired[str]
 
 
-GetUsageData: TypeAlias = "Usage"
+GetUsageData: TypeAlias = Usage
 
 
 class ListSenderIdsQuery(TypedDict):
@@ -1549,10 +1562,10 @@ class ListSenderIdsQuery(TypedDict):
     cursor: NotRequired[str]
 
 
-ListSenderIdsEntry: TypeAlias = "SenderId"
+ListSenderIdsEntry: TypeAlias = SenderId
 
 
-ListSenderIdsData: TypeAlias = "list[ListSenderIdsEntry]"
+ListSenderIdsData: TypeAlias = list[ListSenderIdsEntry]
 
 
 class RequestSenderIdBody(TypedDict):
@@ -1564,13 +1577,13 @@ class RequestSenderIdBody(TypedDict):
     sample: str
 
 
-RequestSenderIdData: TypeAlias = "SenderId"
+RequestSenderIdData: TypeAlias = SenderId
 
 
-ListWebhookEndpointsEntry: TypeAlias = "WebhookEndpoint"
+ListWebhookEndpointsEntry: TypeAlias = WebhookEndpoint
 
 
-ListWebhookEndpointsData: TypeAlias = "list[ListWebhookEndpointsEntry]"
+ListWebhookEndpointsData: TypeAlias = list[ListWebhookEndpointsEntry]
 
 
 class CreateWebhookEndpointBody(TypedDict):
@@ -1586,10 +1599,10 @@ class CreateWebhookEndpointBody(TypedDict):
     description: NotRequired[str]
 
 
-CreateWebhookEndpointData: TypeAlias = "WebhookEndpointWithSecret"
+CreateWebhookEndpointData: TypeAlias = WebhookEndpointWithSecret
 
 
-GetWebhookEndpointData: TypeAlias = "WebhookEndpoint"
+GetWebhookEndpointData: TypeAlias = WebhookEndpoint
 
 
 class UpdateWebhookEndpointBody(TypedDict):
@@ -1606,10 +1619,10 @@ class UpdateWebhookEndpointBody(TypedDict):
     description: NotRequired[str]
 
 
-UpdateWebhookEndpointData: TypeAlias = "WebhookEndpoint"
+UpdateWebhookEndpointData: TypeAlias = WebhookEndpoint
 
 
-RotateWebhookSecretData: TypeAlias = "WebhookEndpointWithSecret"
+RotateWebhookSecretData: TypeAlias = WebhookEndpointWithSecret
 
 
 class ListWebhookDeliveriesQuery(TypedDict):
@@ -1627,16 +1640,16 @@ class ListWebhookDeliveriesQuery(TypedDict):
     cursor: NotRequired[str]
 
 
-ListWebhookDeliveriesEntry: TypeAlias = "WebhookDelivery"
+ListWebhookDeliveriesEntry: TypeAlias = WebhookDelivery
 
 
-ListWebhookDeliveriesData: TypeAlias = "list[ListWebhookDeliveriesEntry]"
+ListWebhookDeliveriesData: TypeAlias = list[ListWebhookDeliveriesEntry]
 
 
-GetWebhookDeliveryData: TypeAlias = "WebhookDeliveryWithBody"
+GetWebhookDeliveryData: TypeAlias = WebhookDeliveryWithBody
 
 
-ResendWebhookDeliveryData: TypeAlias = "WebhookDelivery"
+ResendWebhookDeliveryData: TypeAlias = WebhookDelivery
 
 
 class RecoverWebhookDeliveriesBody(TypedDict):
@@ -1644,10 +1657,10 @@ class RecoverWebhookDeliveriesBody(TypedDict):
     since: str
 
 
-RecoverWebhookDeliveriesData: TypeAlias = "WebhookRecovery"
+RecoverWebhookDeliveriesData: TypeAlias = WebhookRecovery
 
 
-SendWebhookTestData: TypeAlias = "WebhookDelivery"
+SendWebhookTestData: TypeAlias = WebhookDelivery
 
 
 class ListEventsQuery(TypedDict):
@@ -1661,10 +1674,10 @@ class ListEventsQuery(TypedDict):
     wait: NotRequired[int]
 
 
-ListEventsEntry: TypeAlias = "Event"
+ListEventsEntry: TypeAlias = Event
 
 
-ListEventsData: TypeAlias = "list[ListEventsEntry]"
+ListEventsData: TypeAlias = list[ListEventsEntry]
 
 
 class ListCampaignsQuery(TypedDict):
@@ -1676,10 +1689,10 @@ class ListCampaignsQuery(TypedDict):
     cursor: NotRequired[str]
 
 
-ListCampaignsEntry: TypeAlias = "Campaign"
+ListCampaignsEntry: TypeAlias = Campaign
 
 
-ListCampaignsData: TypeAlias = "list[ListCampaignsEntry]"
+ListCampaignsData: TypeAlias = list[ListCampaignsEntry]
 
 
 class CreateCampaignBody(TypedDict):
@@ -1698,15 +1711,15 @@ class CreateCampaignBody(TypedDict):
     budget_amount: NotRequired[str | None]
     # What happens to a promotional message that would have to wait for the end of quiet hours: it
     # waits (hold) or is refused (reject). Null: the account's policy.
-    quiet_hours: NotRequired[Literal["hold", "reject"] | None]
+    quiet_hours: NotRequired[QuietHoursPolicy | None]
     # Your own reference, of each message whose row has none.
     client_reference: NotRequired[str | None]
 
 
-CreateCampaignData: TypeAlias = "Campaign"
+CreateCampaignData: TypeAlias = Campaign
 
 
-GetCampaignData: TypeAlias = "Campaign"
+GetCampaignData: TypeAlias = Campaign
 
 
 class UpdateCampaignBody(TypedDict):
@@ -1725,12 +1738,12 @@ class UpdateCampaignBody(TypedDict):
     budget_amount: NotRequired[str | None]
     # What happens to a promotional message that would have to wait for the end of quiet hours: it
     # waits (hold) or is refused (reject). Null: the account's policy.
-    quiet_hours: NotRequired[Literal["hold", "reject"] | None]
+    quiet_hours: NotRequired[QuietHoursPolicy | None]
     # Your own reference, of each message whose row has none.
     client_reference: NotRequired[str | None]
 
 
-UpdateCampaignData: TypeAlias = "Campaign"
+UpdateCampaignData: TypeAlias = Campaign
 
 
 class AddCampaignRecipientsBody(TypedDict):
@@ -1738,7 +1751,7 @@ class AddCampaignRecipientsBody(TypedDict):
     recipients: list[NewCampaignRecipient]
 
 
-AddCampaignRecipientsData: TypeAlias = "CampaignImport"
+AddCampaignRecipientsData: TypeAlias = CampaignImport
 
 
 class ListCampaignRecipientsQuery(TypedDict):
@@ -1750,16 +1763,16 @@ class ListCampaignRecipientsQuery(TypedDict):
     cursor: NotRequired[str]
 
 
-ListCampaignRecipientsEntry: TypeAlias = "CampaignRecipient"
+ListCampaignRecipientsEntry: TypeAlias = CampaignRecipient
 
 
-ListCampaignRecipientsData: TypeAlias = "list[ListCampaignRecipientsEntry]"
+ListCampaignRecipientsData: TypeAlias = list[ListCampaignRecipientsEntry]
 
 
-RemoveCampaignRecipientsData: TypeAlias = "Campaign"
+RemoveCampaignRecipientsData: TypeAlias = Campaign
 
 
-EstimateCampaignData: TypeAlias = "CampaignEstimate"
+EstimateCampaignData: TypeAlias = CampaignEstimate
 
 
 class PreviewCampaignBody(TypedDict):
@@ -1767,10 +1780,10 @@ class PreviewCampaignBody(TypedDict):
     limit: NotRequired[int]
 
 
-PreviewCampaignEntry: TypeAlias = "CampaignPreview"
+PreviewCampaignEntry: TypeAlias = CampaignPreview
 
 
-PreviewCampaignData: TypeAlias = "list[PreviewCampaignEntry]"
+PreviewCampaignData: TypeAlias = list[PreviewCampaignEntry]
 
 
 class TestCampaignBody(TypedDict):
@@ -1778,19 +1791,19 @@ class TestCampaignBody(TypedDict):
     to: list[str]
 
 
-TestCampaignData: TypeAlias = "CampaignTestResult"
+TestCampaignData: TypeAlias = CampaignTestResult
 
 
-StartCampaignData: TypeAlias = "Campaign"
+StartCampaignData: TypeAlias = Campaign
 
 
-PauseCampaignData: TypeAlias = "Campaign"
+PauseCampaignData: TypeAlias = Campaign
 
 
-ResumeCampaignData: TypeAlias = "Campaign"
+ResumeCampaignData: TypeAlias = Campaign
 
 
-CancelCampaignData: TypeAlias = "Campaign"
+CancelCampaignData: TypeAlias = Campaign
 
 
 class ListInboundMessagesQuery(TypedDict):
@@ -1808,13 +1821,13 @@ class ListInboundMessagesQuery(TypedDict):
     cursor: NotRequired[str]
 
 
-ListInboundMessagesEntry: TypeAlias = "InboundMessage"
+ListInboundMessagesEntry: TypeAlias = InboundMessage
 
 
-ListInboundMessagesData: TypeAlias = "list[ListInboundMessagesEntry]"
+ListInboundMessagesData: TypeAlias = list[ListInboundMessagesEntry]
 
 
-GetInboundMessageData: TypeAlias = "InboundMessage"
+GetInboundMessageData: TypeAlias = InboundMessage
 
 
 class ListSuppressionsQuery(TypedDict):
@@ -1826,17 +1839,17 @@ class ListSuppressionsQuery(TypedDict):
     cursor: NotRequired[str]
 
 
-ListSuppressionsEntry: TypeAlias = "Suppression"
+ListSuppressionsEntry: TypeAlias = Suppression
 
 
-ListSuppressionsData: TypeAlias = "list[ListSuppressionsEntry]"
+ListSuppressionsData: TypeAlias = list[ListSuppressionsEntry]
 
 
 class AddSuppressionsBody(TypedDict):
     suppressions: list[NewSuppression]
 
 
-AddSuppressionsData: TypeAlias = "SuppressionImport"
+AddSuppressionsData: TypeAlias = SuppressionImport
 
 
 class RemoveSuppressionQuery(TypedDict):
@@ -1851,10 +1864,10 @@ class ListApiKeysQuery(TypedDict):
     cursor: NotRequired[str]
 
 
-ListApiKeysEntry: TypeAlias = "ApiKey"
+ListApiKeysEntry: TypeAlias = ApiKey
 
 
-ListApiKeysData: TypeAlias = "list[ListApiKeysEntry]"
+ListApiKeysData: TypeAlias = list[ListApiKeysEntry]
 
 
 CreateApiKeyBodyScopes: TypeAlias = Literal[
@@ -1888,13 +1901,13 @@ class CreateApiKeyBody(TypedDict):
     expires_at: NotRequired[str | None]
 
 
-CreateApiKeyData: TypeAlias = "ApiKeyWithSecret"
+CreateApiKeyData: TypeAlias = ApiKeyWithSecret
 
 
-GetApiKeyData: TypeAlias = "ApiKey"
+GetApiKeyData: TypeAlias = ApiKey
 
 
-GetAccountData: TypeAlias = "Account"
+GetAccountData: TypeAlias = Account
 
 
 class UpdateAccountBody(TypedDict):
@@ -1908,7 +1921,7 @@ class UpdateAccountBody(TypedDict):
     quiet_hours: NotRequired[Literal["hold", "reject"]]
 
 
-UpdateAccountData: TypeAlias = "Account"
+UpdateAccountData: TypeAlias = Account
 
 
 ListAuditEntriesQueryAction: TypeAlias = Literal[
@@ -1973,7 +1986,7 @@ class ListAuditEntriesQuery(TypedDict):
     cursor: NotRequired[str]
 
 
-ListAuditEntriesEntry: TypeAlias = "AuditEntry"
+ListAuditEntriesEntry: TypeAlias = AuditEntry
 
 
-ListAuditEntriesData: TypeAlias = "list[ListAuditEntriesEntry]"
+ListAuditEntriesData: TypeAlias = list[ListAuditEntriesEntry]
