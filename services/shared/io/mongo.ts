@@ -1,3 +1,4 @@
+import type { LookupFunction } from "node:net";
 import {
   type ClientSession,
   type Db,
@@ -11,6 +12,7 @@ import { backoffMs, pause } from "../flow/backoff.ts";
 import { retry } from "../flow/retry.ts";
 import { ClosingConnection } from "../vendor/mongodb-closing-connection.ts";
 import { endAbandonedTransactions } from "./abandoned-transactions.ts";
+import { type AddressOrder, createAddressOrder } from "./address-order.ts";
 import { isConnectionFault, wrapMongoError } from "./mongo-errors.ts";
 import { tlsContents, tlsFilesOf } from "./tls-files.ts";
 
@@ -54,9 +56,11 @@ export async function openMongo(options: {
   // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED in the environment would disable it.
   const verified = { tls: true, rejectUnauthorized: true };
   const tls = files === undefined ? {} : { ...verified, ...tlsContents(files) };
+  const addresses = createHostOrders();
   const connect = async () => {
     const client = new MongoClient(uri, {
       ...tls,
+      lookup: addresses.lookup,
       appName: database,
       maxPoolSize: poolMax,
       serverSelectionTimeoutMS: selectionMs,
@@ -75,8 +79,10 @@ export async function openMongo(options: {
     try {
       await client.connect();
       await client.db(database).command({ ping: 1 });
+      client.on("serverHeartbeatFailed", ({ connectionId }) => addresses.skip(connectionId));
       return client;
     } catch (error) {
+      addresses.skip();
       await client.close().catch(() => undefined);
       throw error;
     }
@@ -93,6 +99,25 @@ export async function openMongo(options: {
     db,
     ping: async () => void (await db.command({ ping: 1 }, { timeoutMS: 2000 })),
     close: () => client.close(),
+  };
+}
+
+/** The address orders of the hosts of a replica set: a host that is away turns no other's. */
+function createHostOrders() {
+  const orders = new Map<string, AddressOrder>();
+  const lookup: LookupFunction = (host, options, callback) => {
+    const order = orders.get(host) ?? createAddressOrder();
+    orders.set(host, order);
+    order.lookup(host, options, callback);
+  };
+  return {
+    lookup,
+    /** Notes that a server, `host:port`, was not reached; without a name none was. */
+    skip(server?: string) {
+      for (const [host, order] of orders) {
+        if (server === undefined || server.startsWith(`${host}:`)) order.skip(order.turn);
+      }
+    },
   };
 }
 

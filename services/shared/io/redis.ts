@@ -1,6 +1,8 @@
 import { Redis } from "ioredis";
 import type { Logger } from "../core/logger.ts";
 import { backoffMs } from "../flow/backoff.ts";
+import { createRedisConnector } from "../vendor/redis-connector.ts";
+import { createAddressOrder } from "./address-order.ts";
 import { CONNECT_TIMEOUT_MS } from "./process-defaults.ts";
 import { tlsContents, tlsFilesOf } from "./tls-files.ts";
 
@@ -37,7 +39,10 @@ export function openRedis(options: {
   }
 
   const isTls = files !== undefined || url.startsWith("rediss:");
+  const addresses = createAddressOrder();
+  const { Connector, socket } = createRedisConnector(addresses.lookup);
   const redis = new Redis(url, {
+    Connector,
     // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED in the environment would disable it.
     ...(isTls ? { tls: { ...(files && tlsContents(files)), rejectUnauthorized: true } } : {}),
     enableOfflineQueue: false,
@@ -52,12 +57,19 @@ export function openRedis(options: {
     retryStrategy: (attempt) => backoffMs(attempt, 50, 2000),
     lazyConnect: false,
   });
+  let isReady = false;
+  redis.on("close", () => {
+    if (!isReady) addresses.skip(addresses.turn);
+    isReady = false;
+  });
   let isUp = true;
   redis.on("error", (error) => {
     if (isUp) log.warn({ error }, "Redis is away");
     isUp = false;
   });
   redis.on("ready", () => {
+    isReady = true;
+    addresses.prefer(socket()?.remoteAddress);
     if (!isUp) log.info("Redis is back");
     isUp = true;
   });

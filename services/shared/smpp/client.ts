@@ -21,6 +21,7 @@ import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { addressTimeoutMs } from "../core/address-timeout.ts";
 import { waitUntilIdle } from "../flow/wait-until-idle.ts";
+import { createAddressOrder } from "../io/address-order.ts";
 import type { IncomingMessage, LinkInfo, LinkState, SmppClientOptions } from "./client-options.ts";
 import type { RequestName } from "./commands.ts";
 import type { Pdu, PduBody } from "./pdu.ts";
@@ -102,6 +103,7 @@ class Link {
   state: LinkState = "stopped";
   session: Session | undefined;
   readonly #options: SmppClientOptions;
+  readonly #addresses = createAddressOrder();
   #isWanted = false;
   #isDraining = false;
   #attempt = 0;
@@ -163,7 +165,8 @@ class Link {
     this.#attempt++;
     this.#enter("connecting", { attempt: this.#attempt });
     const autoSelectFamilyAttemptTimeout = addressTimeoutMs(connectTimeoutMs);
-    const target = { host, port, autoSelectFamilyAttemptTimeout };
+    const { lookup, turn } = this.#addresses;
+    const target = { host, port, lookup, autoSelectFamilyAttemptTimeout };
     const socket = tls ? connectTls({ ...target, ...tlsSettings(tls) }) : connectTcp(target);
     this.#connecting = socket;
     const timer = setTimeout(() => socket.destroy(new Error("connect timeout")), connectTimeoutMs);
@@ -172,6 +175,7 @@ class Link {
       if (this.#connecting !== socket) return;
       this.#connecting = undefined;
       socket.destroy();
+      this.#addresses.skip(turn);
       this.#retryLater({ reason: "connect_failed", ...(error && { error }) });
     };
     socket.once("error", onFailure);
@@ -187,17 +191,19 @@ class Link {
 
   async #bind(socket: Socket): Promise<void> {
     const options = this.#options;
+    const { turn } = this.#addresses;
     const session = new Session(socket, {
       ...options,
       role: "esme",
       onLateAnswer: (token, response) =>
         options.onLateAnswer?.(token, submitOutcome({ kind: "answered", response })),
       onRequest: (pdu, from) => void this.#onRequest(pdu, from),
-      onState: (state) => this.#onSessionState(session, state),
+      onState: (state) => this.#onSessionState(session, state, socket),
       onClose: (reason, error) => {
         if (this.session !== session) return;
         this.session = undefined;
         if (this.#hasStood()) this.#attempt = 0;
+        if (this.#boundAtMs === 0) this.#addresses.skip(turn);
         const said = this.#unusable?.session === session ? this.#unusable : refusal;
         this.#retryLater({ reason, ...(error && { error }), ...(said && { status: said.status }) });
       },
@@ -220,13 +226,14 @@ class Link {
     session.close(outcome.kind === "answered" ? "bind_refused" : "bind_timeout");
   }
 
-  #onSessionState(session: Session, state: string): void {
+  #onSessionState(session: Session, state: string, socket: Socket): void {
     if (this.session !== session) return;
     if (state === "unbinding" && this.state !== "unbinding") {
       this.#enter("unbinding", { attempt: this.#attempt });
     }
     if (!state.startsWith("bound_")) return;
     this.#boundAtMs = performance.now();
+    this.#addresses.prefer(socket.remoteAddress);
     this.#enter("bound", { attempt: this.#attempt });
   }
 

@@ -3,6 +3,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp
 import { Agent as AgentHttps, request as requestHttps } from "node:https";
 import { addressTimeoutMs } from "../../../shared/core/address-timeout.ts";
 import { startDeadlineTimer } from "../../../shared/flow/deadline-timer.ts";
+import { createAddressOrder } from "../../../shared/io/address-order.ts";
 import type { HttpAnswer } from "../../domain/http-response.ts";
 
 /** A request that ended without an answer. */
@@ -43,7 +44,9 @@ const IDLE_MS = 4000;
 export function createHttpPoster(target: HttpTarget): HttpPoster {
   const isTls = target.url.startsWith("https:");
   const { method, headers, timeoutMs } = target;
+  const addresses = createAddressOrder();
   const kept = {
+    lookup: addresses.lookup,
     keepAlive: true,
     timeout: IDLE_MS,
     autoSelectFamilyAttemptTimeout: addressTimeoutMs(timeoutMs),
@@ -61,7 +64,10 @@ export function createHttpPoster(target: HttpTarget): HttpPoster {
   function exchange(body: string, signal: AbortSignal): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
       let isConnected = false;
+      const { turn } = addresses;
       const fail = (error: Error) => {
+        // A server that ends its connection is there.
+        if (signal.aborted || !isConnected) addresses.skip(turn);
         reject(new HttpFailure(signal.aborted ? "timeout" : codeOf(error), isConnected));
       };
       let request: ClientRequest;
@@ -88,6 +94,7 @@ export function createHttpPoster(target: HttpTarget): HttpPoster {
       });
       request.on("response", (response) => {
         isAnswered = true;
+        addresses.prefer(response.socket.remoteAddress);
         readBody(response).then(
           (text) =>
             resolve({
