@@ -81,7 +81,7 @@ function runReplica({ port, redisUrl, rate }: Replica): void {
     connectorId: "bench",
     hasSingleReceipt: false,
     proofWaitMs: 600_000,
-    journal: { append: () => undefined },
+    journal: { append: () => undefined, markRefused: () => undefined },
     outcomes: { report: () => undefined, saveSubmissions: () => undefined },
     recent: createRecentSubmissions(1000),
     clock: systemClock,

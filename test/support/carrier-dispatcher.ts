@@ -83,6 +83,7 @@ export function setUp(
   const saved: string[][] = [];
   const journaled: JournalEntry[] = [];
   const journaledParts: PartRef[] = [];
+  const refusedParts: PartRef[] = [];
   const recent = createRecentSubmissions(100);
   const dispatcher = createDispatcher({
     connectorId: "smsc",
@@ -94,6 +95,7 @@ export function setUp(
         journaled.push(...entries);
         journaledParts.push(...parts);
       },
+      markRefused: (part) => void refusedParts.push(part),
     },
     outcomes: {
       report: (report) => void reported.push(report),
@@ -117,6 +119,7 @@ export function setUp(
     saved,
     journaled,
     journaledParts,
+    refusedParts,
     recent,
     dispatcher,
   };

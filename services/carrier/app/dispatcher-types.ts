@@ -34,7 +34,7 @@ export type Dispatcher = {
 export type DispatcherOptions = {
   readonly connectorId: string;
   readonly hasSingleReceipt: boolean;
-  readonly journal: Pick<Journal, "append">;
+  readonly journal: Pick<Journal, "append" | "markRefused">;
   readonly outcomes: Pick<OutcomeReporter, "report" | "saveSubmissions">;
   readonly recent: RecentSubmissions;
   readonly clock: Clock;

@@ -67,7 +67,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const flights = new Map<string, InFlight>();
   const inDoubt = new Map<string, InFlight>();
   const deferrals = createDeferrals();
-  const writeJournal = createJournalWrites(options);
+  const journalWrites = createJournalWrites(options);
   const awaiting = createAwaitingProof({
     ...{ outcomes: options.outcomes, steady, waitMs: options.proofWaitMs },
     onProved: resume,
@@ -189,6 +189,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   function note(flight: InFlight, part: Part, outcome: PartOutcome, nowMs: number): void {
+    journalWrites.after(flight, part.index, outcome);
     const submission = noteOutcome(flight, part, outcome, options.hasSingleReceipt, nowMs);
     if (submission !== undefined) options.recent.add(submission, flight.reported);
   }
@@ -293,9 +294,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   function restartPartlyWritten(): void {
     partlyWritten.check(closing.signal.aborted);
     const bound = binds.find(({ link }) => link.status === "bound");
-    for (const flight of partlyWritten.take(bound?.link)) {
-      // The others leave only after the first was accepted.
-      if (flight.written.size > 1) resume(flight);
+    for (const { flight, isFirstTaken } of partlyWritten.take(bound?.link)) {
+      if (isFirstTaken) resume(flight);
       else finish(flight, doubt(flight.message, "restart", clock.now()));
     }
   }
@@ -343,7 +343,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     get inFlight() {
       return flights.size;
     },
-    beforeWrite: (parts) => writeJournal(flights, parts),
+    beforeWrite: (parts) => journalWrites.before(flights, parts),
     lateAnswer(messageId, partIndex, outcome) {
       const flight = inDoubt.get(messageId) ?? flights.get(messageId);
       const part = flight?.parts[partIndex];

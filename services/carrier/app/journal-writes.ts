@@ -1,32 +1,41 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import type { JournalEntry, PartRef } from "../domain/journal-lines.ts";
-import { JournalError } from "../domain/message.ts";
+import { JournalError, type PartOutcome } from "../domain/message.ts";
+import { isMissing } from "../domain/outcome.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { Journal } from "./ports.ts";
 
-/**
- * Writes the parts of messages to the journal before their octets leave, each part once. Throws `JournalError` when
- * it cannot: then nothing of them is sent.
- */
+/** The writes of one connector to the journal. */
+export type JournalWrites = {
+  /** Writes parts before their octets leave. Throws `JournalError` when it cannot: then nothing of them is sent. */
+  before(flights: ReadonlyMap<string, InFlight>, parts: readonly PartRef[]): void;
+  /**
+   * Notes the outcome of a part. A further part that the carrier refused, and that this process will submit again,
+   * must not count as in doubt after a crash. Without this line it does, which is safe.
+   */
+  after(flight: InFlight, index: number, outcome: PartOutcome): void;
+};
+
+/** Writes each part once, and again after its refusal. */
 export function createJournalWrites(options: {
   readonly connectorId: string;
   readonly hasSingleReceipt: boolean;
-  readonly journal: Pick<Journal, "append">;
+  readonly journal: Pick<Journal, "append" | "markRefused">;
   readonly clock: Clock;
   readonly log: Logger;
-}): (flights: ReadonlyMap<string, InFlight>, parts: readonly PartRef[]) => void {
+}): JournalWrites {
   const { connectorId, log } = options;
 
   function toEntry({ message, parts }: InFlight, written: Set<number>): JournalEntry {
     const { messageId, to, from, segments } = message;
     return {
       ...{ messageId, connectorId, to, from, parts: parts.length, atMs: options.clock.now() },
-      ...{ segments: options.hasSingleReceipt ? 0 : segments, written },
+      ...{ segments: options.hasSingleReceipt ? 0 : segments, written, refused: new Set() },
     };
   }
 
-  return (flights, parts) => {
+  function before(flights: ReadonlyMap<string, InFlight>, parts: readonly PartRef[]): void {
     const entries = new Map<InFlight, JournalEntry>();
     const further: PartRef[] = [];
     for (const { messageId, index } of parts) {
@@ -44,5 +53,18 @@ export function createJournalWrites(options: {
       throw new JournalError(error);
     }
     for (const { messageId, index } of parts) flights.get(messageId)?.written.add(index);
-  };
+  }
+
+  function after({ message, written }: InFlight, index: number, outcome: PartOutcome): void {
+    if (index === 0 || !written.has(index) || !isMissing(outcome)) return;
+    try {
+      options.journal.markRefused({ messageId: message.messageId, index });
+    } catch (error) {
+      log.warn({ error, connector: connectorId }, "the journal cannot note a refused part");
+      return;
+    }
+    written.delete(index);
+  }
+
+  return { before, after };
 }

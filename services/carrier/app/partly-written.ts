@@ -9,11 +9,16 @@ export type PartlyWritten = {
   readonly message: ClaimedMessage;
   readonly parts: number;
   readonly written: ReadonlySet<number>;
+  /** The carrier has the first part: another one was written, which leaves only after the first was accepted. */
+  readonly isFirstTaken: boolean;
 };
+
+/** A message to go on with. */
+export type Restarted = { readonly flight: InFlight; readonly isFirstTaken: boolean };
 
 /** Returned by `createPartlyWritten`. */
 export type PartlyWrittenMessages = {
-  take(link: Link | undefined): InFlight[];
+  take(link: Link | undefined): Restarted[];
   /** Gives up the messages that waited too long, or all of them. */
   check(isClosing: boolean): void;
 };
@@ -35,7 +40,10 @@ export function createPartlyWritten(options: {
   const waiting = [...options.messages];
   const untilMs = steady.now() + options.waitMs;
 
-  function restart({ message, parts, written }: PartlyWritten, link: Link): InFlight[] {
+  function restart(
+    { message, parts, written, isFirstTaken }: PartlyWritten,
+    link: Link,
+  ): Restarted[] {
     const { messageId } = message;
     try {
       const flight = startInFlight(message, connectorId, link, steady.now());
@@ -44,7 +52,7 @@ export function createPartlyWritten(options: {
         flight.written.add(index);
         flight.outcomes[index] = { kind: "unknown", code: "restart" };
       }
-      return [flight];
+      return [{ flight, isFirstTaken }];
     } catch (error) {
       log.warn({ error, messageId }, "the other parts of a message cannot follow");
       options.giveUp(message);

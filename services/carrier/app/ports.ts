@@ -130,6 +130,8 @@ export type Journal = {
    * the write fails.
    */
   append(entries: readonly JournalEntry[], parts?: readonly PartRef[]): void;
+  /** Notes that the carrier has refused a further part of an open message. Throws when the write fails. */
+  markRefused(part: PartRef): void;
   /**
    * The open entry of a message. An outcome created now is about this entry: messaging hands a message out again
    * only after its outcome was reported.

@@ -1,7 +1,7 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { retry } from "../../shared/flow/retry.ts";
-import type { JournalEntry } from "../domain/journal-lines.ts";
+import { type JournalEntry, partsInDoubt } from "../domain/journal-lines.ts";
 import type { ClaimedMessage } from "../domain/message.ts";
 import { normalizeAddress } from "../domain/receipt.ts";
 import { segmentOfPart, type UnknownSubmission } from "../domain/submission.ts";
@@ -31,14 +31,15 @@ export async function recoverClaims(options: {
   const written = [...journal.inherited.values()];
   const partlyIds = written.filter(isPartlyWritten).map(({ messageId }) => messageId);
   const unknownsAt = (atMs: number) =>
-    [...written, ...[...journal.orphaned.values()].map(wholly)].flatMap(
-      ({ messageId, connectorId, to, from, parts, segments, written: of }) =>
-        (of === undefined ? range(Math.max(1, parts)) : [...of]).map((index): UnknownSubmission => {
-          const segment = segmentOfPart(index, parts, segments === 0);
-          const parties = { to: normalizeAddress(to), from: normalizeAddress(from) };
-          return { connectorId, messageId, ...segment, ...parties, atMs };
-        }),
-    );
+    [...written, ...[...journal.orphaned.values()].map(wholly)].flatMap((entry) => {
+      const { messageId, connectorId, to, from, parts, segments } = entry;
+      const indexes = partsInDoubt(entry) ?? range(Math.max(1, parts));
+      return [...indexes].map((index): UnknownSubmission => {
+        const segment = segmentOfPart(index, parts, segments === 0);
+        const parties = { to: normalizeAddress(to), from: normalizeAddress(from) };
+        return { connectorId, messageId, ...segment, ...parties, atMs };
+      });
+    });
   async function recover() {
     // The wait for receipts begins now: neither the age of the entry nor an outage of messaging shortens it.
     await store.saveUnknowns(unknownsAt(clock.now()));
@@ -67,8 +68,9 @@ function wholly({ written: _, ...entry }: JournalEntry): JournalEntry {
   return entry;
 }
 
-function isPartlyWritten({ parts, segments, written }: JournalEntry): boolean {
-  return segments > 0 && written !== undefined && written.size < parts;
+function isPartlyWritten(entry: JournalEntry): boolean {
+  const inDoubt = partsInDoubt(entry);
+  return entry.segments > 0 && inDoubt !== undefined && inDoubt.size < entry.parts;
 }
 
 function byConnector(
@@ -76,9 +78,12 @@ function byConnector(
   entries: ReadonlyMap<string, JournalEntry>,
 ): ReadonlyMap<string, readonly PartlyWritten[]> {
   const all = messages.flatMap((message) => {
-    const { connectorId, parts, written } = entries.get(message.messageId) ?? {};
-    if (connectorId === undefined || parts === undefined || written === undefined) return [];
-    return [{ connectorId, message, parts, written: new Set(written) }];
+    const entry = entries.get(message.messageId);
+    const inDoubt = entry && partsInDoubt(entry);
+    if (entry?.written === undefined || inDoubt === undefined) return [];
+    const { connectorId, parts } = entry;
+    const isFirstTaken = entry.written.size > 1;
+    return [{ connectorId, message, parts, written: new Set(inDoubt), isFirstTaken }];
   });
   return Map.groupBy(all, ({ connectorId }) => connectorId);
 }

@@ -24,8 +24,10 @@ import { join } from "node:path";
 import type { Journal } from "../app/ports.ts";
 import {
   type JournalEntry,
+  notePart,
   partLine,
   readOpenEntries,
+  refusedLine,
   settledLine,
   writtenLines,
 } from "../domain/journal-lines.ts";
@@ -75,7 +77,13 @@ export async function openJournal(options: {
     append(entries, parts = []) {
       file.append([...entries.map(writtenLines), ...parts.map(partLine)].join(""));
       for (const entry of entries) open.set(entry.messageId, entry);
-      for (const { messageId, index } of parts) open.get(messageId)?.written?.add(index);
+      for (const { messageId, index } of parts) notePart(open.get(messageId), false, index);
+    },
+    markRefused(part) {
+      const entry = open.get(part.messageId);
+      if (entry?.refused === undefined) return;
+      file.append(refusedLine(part));
+      notePart(entry, true, part.index);
     },
     entryOf: (messageId) => open.get(messageId),
     markReported,

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import type { PartRef } from "../../../services/carrier/domain/journal-lines.ts";
 import { openJournal } from "../../../services/carrier/store/journal.ts";
 
 describe("the files of a carrier's journal", () => {
@@ -39,6 +40,27 @@ describe("the files of a carrier's journal", () => {
       expect(later.inherited.get("msg_b"), "of a release without parts").not.to.have.property(
         "written",
       );
+      later.close();
+    }
+  });
+
+  it("gives a later process the parts that the carrier refused last, also after a compaction", async () => {
+    const first = await open();
+    const sets = { written: new Set([0]), refused: new Set<number>() };
+    first.append([{ ...entry("msg_a"), parts: 3, ...sets }]);
+    const [second, third] = [1, 2].map((index) => ({ messageId: "msg_a", index })) as [
+      PartRef,
+      PartRef,
+    ];
+    first.append([], [second, third]);
+    for (const part of [second, third]) first.markRefused(part);
+    first.append([], [third]);
+    first.close();
+    for (const count of [1, 2]) {
+      const later = await open();
+      const { written, refused } = later.inherited.get("msg_a") ?? {};
+      expect([...(written ?? [])], `opened ${count} times`).to.deep.equal([0, 1, 2]);
+      expect([...(refused ?? [])], `opened ${count} times`).to.deep.equal([1]);
       later.close();
     }
   });

@@ -178,6 +178,27 @@ describe("messages over a carrier", () => {
     expect(after.total - before.total).to.equal(120);
   });
 
+  it("kill -9 of the carrier while a second part is throttled: the part follows once", async function () {
+    this.timeout(60_000);
+    await carrier.behave({ latency_ms: 500 });
+    const to = numberTo("0007");
+    const ofNumber = async () => (await carrier.counts()).submits[to.slice(1)];
+    const id = await carrier.send(to, { body: "€".repeat(100) });
+    await eventually(async () => (await ofNumber())?.total === 1);
+    // Answers at once, so that no submit of the part is unanswered at the kill.
+    await carrier.behave({ latency_ms: 0, faults: { throttle: {} } });
+    await eventually(async () => (await ofNumber())?.refused === 2, {
+      timeoutMs: 15_000,
+      what: "a second part that is refused twice",
+    });
+    await carrier.stack.kill("carrier");
+    await carrier.behave({ reset: true });
+    await carrier.stack.restart("carrier");
+    expect(await carrier.settled([id], 30_000)).to.deep.equal({ delivered: 1 });
+    const { total = 0, refused = 0, duplicates } = (await ofNumber()) ?? {};
+    expect({ accepted: total - refused, duplicates }).to.deep.equal({ accepted: 2, duplicates: 0 });
+  });
+
   it("after all of it the books are clean: smsctl check names no breach", async function () {
     this.timeout(90_000);
     let check = await smsctl(carrier.stack, "check");

@@ -34,7 +34,7 @@ function setUp(claim: MessagingClient["claim"] = async () => ({ messages: [], mo
     connectorId: "smsc",
     hasSingleReceipt: false,
     proofWaitMs: 600_000,
-    journal: { append: () => undefined },
+    journal: { append: () => undefined, markRefused: () => undefined },
     outcomes: {
       report: ({ outcome }) => void reported.push(outcome),
       saveSubmissions: () => undefined,

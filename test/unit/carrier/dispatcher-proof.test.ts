@@ -95,8 +95,8 @@ describe("a message whose first part alone is in doubt", () => {
 
 describe("a message that an earlier process wrote in part", () => {
   const message = claimed({ messageId: "msg_old", segments: 3 });
-  const restart = (written: readonly number[], parts = 3) =>
-    setUp(10, false, false, [{ message, parts, written: new Set(written) }]);
+  const restart = (written: readonly number[], parts = 3, isFirstTaken = written.length > 1) =>
+    setUp(10, false, false, [{ message, parts, written: new Set(written), isFirstTaken }]);
 
   it("waits for the proof of its first part", async () => {
     const { reported, submits } = restart([0]);
@@ -117,13 +117,32 @@ describe("a message that an earlier process wrote in part", () => {
     expect(reported[0]?.outcome).not.to.have.property("isIncomplete");
   });
 
+  it("submits a part again that the carrier had refused", async () => {
+    const { submits, clock, dispatcher, journaledParts, refusedParts } = restart([0], 3, true);
+    const parts = [1, 2].map((index) => ({ messageId: "msg_old", index }));
+    await eventually(() => submits.length === 2);
+    expect(submits.map(({ part }) => part.index)).to.deep.equal([1, 2]);
+    dispatcher.beforeWrite(parts);
+    submits[0]?.answer({ kind: "refused", code: "ESME_RTHROTTLED", disposition: "throttled" });
+    submits[1]?.answer({ kind: "unknown", code: "timeout" });
+    await new Promise(setImmediate);
+    clock.advance(6000);
+    await eventually(() => {
+      dispatcher.pump();
+      return submits.length === 3;
+    });
+    dispatcher.beforeWrite(parts);
+    expect(refusedParts.map(({ index }) => index)).to.deep.equal([1]);
+    expect(journaledParts.map(({ index }) => index)).to.deep.equal([1, 2, 1]);
+  });
+
   for (const isClosing of [false, true]) {
     it(`is incomplete when no link came before ${isClosing ? "the process stops" : "its time is over"}`, () => {
       const { dispatcher, clock, reported } = setUp(
         10,
         false,
         false,
-        [{ message, parts: 3, written: new Set([0, 1]) }],
+        [{ message, parts: 3, written: new Set([0, 1]), isFirstTaken: true }],
         "down",
       );
       expect(reported).to.deep.equal([]);

@@ -92,6 +92,17 @@ describe("messages that a dead process left in doubt", () => {
         atMs: 7,
         written: new Set([0]),
       }),
+      writtenLines({
+        ...ENTRY,
+        messageId: "msg_e",
+        parts: 2,
+        segments: 2,
+        atMs: 7,
+        written: new Set([0, 1]),
+        refused: new Set([1]),
+      }),
+      // Written again after its refusal.
+      "P\tmsg_e\t1\nN\tmsg_e\t1\n",
     ];
     const settled: string[] = [];
     const unknowns: UnknownSubmission[] = [];
@@ -105,7 +116,8 @@ describe("messages that a dead process left in doubt", () => {
       messaging: {
         async recoverClaims(_, partlyWritten) {
           asked.push(...partlyWritten);
-          return { givenBack: 0, inDoubt: 4, partlyWritten: [claimed({ messageId: "msg_a" })] };
+          const claims = ["msg_a", "msg_e"].map((messageId) => claimed({ messageId }));
+          return { givenBack: 0, inDoubt: 5, partlyWritten: claims };
         },
       },
       store: { saveUnknowns: async (items) => void unknowns.push(...items) },
@@ -113,10 +125,17 @@ describe("messages that a dead process left in doubt", () => {
       log: createLogger("test", "silent"),
       signal: new AbortController().signal,
     });
-    expect(asked).to.deep.equal(["msg_a", "msg_d"]);
+    expect(asked).to.deep.equal(["msg_a", "msg_d", "msg_e"]);
     expect(settled).to.deep.equal(["msg_b", "msg_c", "msg_d"]);
-    expect(left.get("smsc")?.map(({ written }) => [...written])).to.deep.equal([[0, 1]]);
-    const ofA = unknowns.filter(({ messageId }) => messageId === "msg_a");
-    expect(ofA.map(({ segment }) => segment)).to.deep.equal([1, 2]);
+    expect(
+      left.get("smsc")?.map(({ written, isFirstTaken }) => [[...written], isFirstTaken]),
+    ).to.deep.equal([
+      [[0, 1], true],
+      [[0], true],
+    ]);
+    const segmentsOf = (id: string) =>
+      unknowns.filter(({ messageId }) => messageId === id).map(({ segment }) => segment);
+    expect(segmentsOf("msg_a")).to.deep.equal([1, 2]);
+    expect(segmentsOf("msg_e"), "a refused part is not in doubt").to.deep.equal([1]);
   });
 });
