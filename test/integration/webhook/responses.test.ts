@@ -73,6 +73,26 @@ describe("responses to webhook requests", () => {
       isKept: true,
     },
     {
+      name: "an interim head of 40 KiB, then success",
+      behaviour: say(
+        `HTTP/1.1 103 Early Hints\n${`X: ${"x".repeat(1019)}\n`.repeat(40)}\n${OK}Content-Length: 2\n\nok`,
+      ),
+      is: ["", 200, "ok"],
+      isKept: true,
+    },
+    {
+      name: "an interim head that breaks a rule, then an error",
+      behaviour: say("HTTP/1.1 103 Early Hints\nno field\n\nHTTP/1.1 500 X\nContent-Length: 0\n\n"),
+      is: ["status", 500, ""],
+      isKept: true,
+    },
+    {
+      name: "endless interim heads",
+      behaviour: say(`HTTP/1.1 103 Early Hints\n${`X: ${"x".repeat(1019)}\n`.repeat(1100)}`),
+      is: ["connection", 0, ""],
+      isKept: false,
+    },
+    {
       name: "101",
       behaviour: say("HTTP/1.1 101 X\nUpgrade: x\nConnection: upgrade\n\n"),
       is: ["status", 101, ""],

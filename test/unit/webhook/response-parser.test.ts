@@ -4,6 +4,7 @@ import {
   BODY_BYTES_MAX,
   BODY_KEPT_BYTES,
   HEAD_BYTES_MAX,
+  INTERIM_BYTES_MAX,
   INTERIM_MAX,
   ResponseParser,
 } from "../../../services/webhook/adapters/http-client/response-parser.ts";
@@ -112,7 +113,17 @@ const CASES: readonly (readonly [name: string, lines: string, expected: Read])[]
   ["a status below 100", "HTTP/1.1 099 OK\n\n", "faulty"],
   ["an empty line first", `\n${OK}Content-Length: 0\n\n`, "faulty"],
   ["an error head without an end", `HTTP/1.1 500 X\nX: ${x(HEAD_BYTES_MAX)}`, "faulty"],
-  ["an interim head without an end", `HTTP/1.1 102 X\nX: ${x(HEAD_BYTES_MAX)}`, "faulty"],
+  ["an interim head without an end", `HTTP/1.1 102 X\nX: ${x(2 * INTERIM_BYTES_MAX)}`, "faulty"],
+  [
+    "an interim head longer than a head may be",
+    `HTTP/1.1 103 X\nX: ${x(HEAD_BYTES_MAX)}\n\nHTTP/1.1 204 X\n\n`,
+    [204, "", true],
+  ],
+  [
+    "an interim head that breaks a rule",
+    "HTTP/1.1 103 X\nno field\n\nHTTP/1.1 204 X\n\n",
+    [204, "", true],
+  ],
   ["a 2xx head without an end", `${OK}X: ${x(HEAD_BYTES_MAX)}`, [200, "", false]],
   [
     "an error with two lengths",

@@ -48,6 +48,11 @@ export function parseResponseHead(text: string): ResponseHead | undefined {
   return { ...head, isReusable: false };
 }
 
+/** Whether a head is of an interim response (RFC 9110 section 15.2), which 101 is not: it ends HTTP. */
+export function isInterimStatus(head: string): boolean {
+  return /^HTTP\/1\.\d 1(?!01)\d\d(?: |\r?\n)/.test(head);
+}
+
 /** The status of a head that begins with a 2xx status line; else `undefined`. */
 export function parseSuccessStatus(head: string): number | undefined {
   const digits = /^HTTP\/1\.\d (2\d\d)(?: |\r?\n)/.exec(head)?.[1];

@@ -2,12 +2,14 @@
  * Parses one HTTP/1.1 response (RFC 9112) from octets that arrive in any pieces. The pieces do not
  * change the result.
  *
- *   head → head (an interim response) | body | chunk_size | done
+ *   head → head (an interim response) | interim → head | body | chunk_size | done
  *   chunk_size → chunk → chunk_end → chunk_size | trailers → done
  *
  * - head: the start. The empty line after the header fields ends it. A 2xx status line is success,
  *   regardless of the rest (`docs/contract.md#webhook-delivery`), so a 2xx head may also be too
  *   long, break a rule or break off.
+ * - interim: the rest of the head of an interim response that is longer than a head may be; it says nothing about the
+ *   final response.
  * - body: a known number of octets, or all octets until the connection ends.
  * - chunk_size: the line before a chunk; a size of 0 leads to the trailers.
  * - chunk: the octets of a chunk. chunk_end: the line end after them.
@@ -15,7 +17,7 @@
  * - done: the response has ended, or enough of it was read.
  * - faulty: entered from any other state when the octets break a rule or a limit, or end too early.
  */
-import { parseResponseHead, parseSuccessStatus } from "./response-head.ts";
+import { isInterimStatus, parseResponseHead, parseSuccessStatus } from "./response-head.ts";
 
 /** Octets of a body that are read; the connection of a longer body is closed. */
 export const BODY_BYTES_MAX = 16_384;
@@ -29,6 +31,9 @@ export const HEAD_BYTES_MAX = 16_384;
 /** Longest line among chunks: a size with its extensions, or a trailer. */
 const LINE_BYTES_MAX = 1024;
 
+/** Octets of long interim heads that are skipped. */
+export const INTERIM_BYTES_MAX = 262_144;
+
 /** Interim responses (100 Continue, 102 Processing) accepted before the final response. */
 export const INTERIM_MAX = 64;
 
@@ -38,6 +43,7 @@ const BEGINNING = "HTTP/1.";
 
 type State =
   | "head"
+  | "interim"
   | "body"
   | "chunk_size"
   | "chunk"
@@ -58,6 +64,9 @@ export class ResponseParser {
   #head: Buffer | undefined = undefined;
   #headBytes = 0;
   #interims = 0;
+  #interimBytes = 0;
+  /** Of an interim head that is skipped: whether its current line has no octets yet. */
+  #isLineEmpty = false;
   /** Octets of the body or of the chunk still to come. */
   #left = 0;
   #bodyBytes = 0;
@@ -86,6 +95,7 @@ export class ResponseParser {
     let at = 0;
     while (at < chunk.length) {
       if (this.#state === "head") at = this.#takeHead(chunk, at);
+      else if (this.#state === "interim") at = this.#skipInterim(chunk, at);
       else if (this.#state === "body" || this.#state === "chunk") at = this.#takeBody(chunk, at);
       else if (this.#state === "done") {
         this.isReusable = false;
@@ -130,6 +140,8 @@ export class ResponseParser {
     // Fail at once, not at the timeout, when the octets can no longer become a head.
     const beginning = head.toString("latin1", 0, Math.min(bytes, BEGINNING.length));
     if (!BEGINNING.startsWith(beginning)) this.#state = "faulty";
+    else if (bytes === HEAD_BYTES_MAX && isInterimStatus(head.toString("latin1")))
+      this.#beginInterim(head);
     else if (bytes === HEAD_BYTES_MAX) this.#endHead(head.toString("latin1"));
     else this.#readStatusLine(head.subarray(0, bytes), before);
     return at + bytes - before;
@@ -141,6 +153,35 @@ export class ResponseParser {
     if (feed >= before) this.httpStatus = parseSuccessStatus(head.toString("latin1")) ?? 0;
   }
 
+  #skipInterim(chunk: Buffer, from: number): number {
+    for (let at = from; at < chunk.length; at += 1) {
+      const octet = chunk[at];
+      if (octet === LINE_FEED && this.#isLineEmpty) {
+        this.#interimBytes += at - from;
+        this.#countInterim();
+        return at + 1;
+      }
+      if (octet !== CARRIAGE_RETURN) this.#isLineEmpty = octet === LINE_FEED;
+    }
+    this.#interimBytes += chunk.length - from;
+    if (this.#interimBytes > INTERIM_BYTES_MAX) this.#state = "faulty";
+    return chunk.length;
+  }
+
+  #countInterim(): void {
+    this.#interims += 1;
+    this.#state = this.#interims > INTERIM_MAX ? "faulty" : "head";
+  }
+
+  /** Begins to skip an interim head whose first octets are longer than a head may be. */
+  #beginInterim(head: Buffer): void {
+    this.#head = undefined;
+    this.#headBytes = 0;
+    this.#isLineEmpty = false;
+    this.#state = "interim";
+    this.#skipInterim(head.subarray(-2), 0);
+  }
+
   /** Ends a head that cannot be parsed: its status line alone decides. */
   #endHead(text: string): void {
     const success = parseSuccessStatus(text);
@@ -150,13 +191,12 @@ export class ResponseParser {
 
   #readHead(text: string): void {
     const head = parseResponseHead(text);
-    if (head === undefined) {
-      this.#endHead(text);
+    if (isInterimStatus(text)) {
+      this.#countInterim();
       return;
     }
-    if (head.httpStatus < 200 && head.httpStatus !== 101) {
-      this.#interims += 1;
-      if (this.#interims > INTERIM_MAX) this.#state = "faulty";
+    if (head === undefined) {
+      this.#endHead(text);
       return;
     }
     this.httpStatus = head.httpStatus;
