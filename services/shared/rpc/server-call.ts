@@ -51,6 +51,7 @@ export class ServerCall {
   readonly #call: ServerInterceptingCallInterface;
   readonly #route: Route;
   readonly #host: CallHost;
+  readonly #mayReceive: (() => boolean) | undefined;
   readonly #startedMs = performance.now();
   #metadata = NO_METADATA;
   #caller: string | undefined;
@@ -64,10 +65,17 @@ export class ServerCall {
   /** Rejects the pending write when the call ends during it. */
   #abandonWrite: ((reason: unknown) => void) | undefined;
 
-  constructor(call: ServerInterceptingCallInterface, route: Route, host: CallHost) {
+  /** `mayReceive` decides about each message; it has ended the connection when it refuses one. */
+  constructor(
+    call: ServerInterceptingCallInterface,
+    route: Route,
+    host: CallHost,
+    mayReceive?: () => boolean,
+  ) {
     this.#call = call;
     this.#route = route;
     this.#host = host;
+    this.#mayReceive = mayReceive;
   }
 
   onReceiveMetadata(metadata: Metadata): void {
@@ -90,7 +98,7 @@ export class ServerCall {
   }
 
   onReceiveMessage(bytes: Buffer): void {
-    if (this.#isDone) return;
+    if (this.#isDone || this.#mayReceive?.() === false) return;
     let message: Message;
     try {
       message = this.#route.decode(bytes);

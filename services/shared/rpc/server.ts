@@ -92,12 +92,14 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     arrivalMs: options.unauthenticatedArrivalMs,
   });
   const direct: ServerInterceptor = ({ path }, call) => {
-    if (unauthenticated.isUnauthenticated(sessionOf(call)))
-      limitReceived(call, UNAUTHENTICATED_MESSAGE_BYTES);
+    const session = sessionOf(call);
+    const isUnauthenticated = unauthenticated.isUnauthenticated(session);
+    if (isUnauthenticated) limitReceived(call, UNAUTHENTICATED_MESSAGE_BYTES);
     const route = routes.get(path);
     // Only registered paths get here; see `register` below.
     if (route === undefined) throw new Error(`no route for ${path}`);
-    return new DirectCall(call, new ServerCall(call, route, host));
+    const mayReceive = isUnauthenticated ? () => unauthenticated.takeMessage(session) : undefined;
+    return new DirectCall(call, new ServerCall(call, route, host, mayReceive));
   };
   const server = new Server({ ...serverOptions(options), interceptors: [direct] });
   allowStreamResets(server);

@@ -29,8 +29,8 @@ const STREAMS_PER_CONNECTION = 32;
 const STREAMS_MAX = 256;
 
 /**
- * The budget of one connection: calls at once, and calls a second after that. A reset costs as much as ten calls
- * (CVE-2023-44487: a stream that is opened and reset costs its sender nothing).
+ * The budget of one connection: calls at once, and calls a second after that. Each message costs as much as a call,
+ * and a reset as much as ten (CVE-2023-44487: a stream that is opened and reset costs its sender nothing).
  */
 const CALLS_AT_ONCE = 1000;
 const CALLS_PER_SECOND = 100;
@@ -44,6 +44,8 @@ export type UnauthenticatedGuard = {
   /** Decides about the listener's streams before its present listeners see them. */
   watch(listener: Http2Server): void;
   isUnauthenticated(session: Http2Session | undefined): boolean;
+  /** Charges a message of such a connection as a call: one stream of reflection takes any number of them. */
+  takeMessage(session: Http2Session | undefined): boolean;
   /**
    * Closes these connections, all or those without an open stream, because the server stops. A client that has sent
    * nothing yet would otherwise keep the server from closing.
@@ -148,6 +150,11 @@ export function createUnauthenticatedGuard(options: {
       listener.prependListener("session", onSession);
     },
     isUnauthenticated: (session) => session !== undefined && unauthenticated.has(session),
+    takeMessage(session) {
+      const connection = session === undefined ? undefined : unauthenticated.get(session);
+      if (session === undefined || connection === undefined) return true;
+      return charge(session, connection, 1);
+    },
     end(which) {
       const busy = new Set(
         [...unauthenticated].flatMap(([{ socket }, { streams: own }]) =>

@@ -145,6 +145,38 @@ describe("unauthenticated connections of a gRPC server", function () {
     expect(resets).to.be.lessThan(2000);
   });
 
+  it("messages on one stream end the connection after a thousand or so", async () => {
+    const { port, own } = await serve();
+    const session = await join(port);
+    const stream = begin(session, REFLECTION);
+    let answers = 0;
+    let unread = Buffer.alloc(0);
+    stream.on("data", (bytes: Buffer) => {
+      unread = Buffer.concat([unread, bytes]);
+      for (; unread.length >= 5; answers += 1) {
+        const end = 5 + unread.readUInt32BE(1);
+        if (unread.length < end) return;
+        unread = unread.subarray(end);
+      }
+    });
+    // A question for the list of services, a hundred times.
+    const questions = Buffer.concat(
+      Array.from({ length: 100 }, () => Buffer.from([0, 0, 0, 0, 2, 0x3a, 0])),
+    );
+    let sent = 0;
+    while (!stream.destroyed && sent < 100_000) {
+      sent += 100;
+      if (!stream.write(questions)) {
+        await Promise.race([once(stream, "drain"), once(stream, "close")]);
+      }
+      await own.say({});
+    }
+    await eventually(() => session.destroyed);
+    expect(limits).to.include("calls");
+    expect(answers).to.be.within(500, 2000);
+    expect((await own.say({ value: "on" })).value).to.equal("on");
+  });
+
   it("1,000 idle connections leave room for a caller and for a probe", async () => {
     const { port, own } = await serve();
     const sockets: Socket[] = [];
