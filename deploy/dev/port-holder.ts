@@ -3,12 +3,24 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 /** State of a listening socket in proc_net_tcp(5). */
 const LISTEN = "0A";
 
-/** The process that listens on a port of this machine, such as "node (pid 4711)", if this user may see it. */
-export function portHolder(port: number): string | undefined {
-  const inodes = new Set(
-    ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) => listeningInodes(file, port)),
-  );
-  if (inodes.size === 0) return undefined;
+/**
+ * The holder of a port of this machine that cannot be bound: "node (pid 4711)" if it listens there, "a connection of
+ * node (pid 4711)" if the port is the near end of one.
+ */
+export function portHolder(port: number): string {
+  const sockets = ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) => socketsOf(file, port));
+  const listening = sockets.filter(({ state }) => state === LISTEN);
+  if (listening.length > 0) return processOf(listening) ?? "a process of another user";
+  // A client's port is chosen by the system, from 32768 on by default.
+  if (sockets.length > 0) return `a connection of ${processOf(sockets) ?? "another user"}`;
+  return "a process that does not listen";
+}
+
+type Socket = { readonly inode: string; readonly state: string };
+
+/** The process that has one of these sockets, if this user may see it. */
+function processOf(sockets: readonly Socket[]): string | undefined {
+  const inodes = new Set(sockets.map(({ inode }) => inode));
   for (const pid of entries("/proc").filter((name) => /^\d+$/.test(name))) {
     for (const fd of entries(`/proc/${pid}/fd`)) {
       const inode = /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${fd}`))?.[1];
@@ -18,13 +30,13 @@ export function portHolder(port: number): string | undefined {
   return undefined;
 }
 
-function listeningInodes(file: string, port: number): string[] {
+function socketsOf(file: string, port: number): Socket[] {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   return textOf(file)
     .split("\n")
     .map((line) => line.trim().split(/\s+/))
-    .filter(([, local = "", , state]) => local.endsWith(suffix) && state === LISTEN)
-    .map((fields) => fields[9] ?? "");
+    .filter(([, local = ""]) => local.endsWith(suffix))
+    .map((fields) => ({ state: fields[3] ?? "", inode: fields[9] ?? "" }));
 }
 
 function nameOf(pid: string): string {

@@ -66,7 +66,7 @@ export function portBaseIn(env: NodeJS.ProcessEnv): number | undefined {
   return base;
 }
 
-/** Throws one line naming every port of `wanted` (port to its user) that something else listens on. */
+/** Throws one line naming every port of `wanted` (port to its user) that something else holds. */
 export async function requireFreePorts(wanted: ReadonlyMap<number, string>): Promise<void> {
   const checks = await Promise.all(
     [...wanted].map(async ([port, user]) => ((await isPortFree(port)) ? [] : [{ port, user }])),
@@ -78,7 +78,7 @@ export async function requireFreePorts(wanted: ReadonlyMap<number, string>): Pro
   const more = taken.length > NAMED_MAX ? ` and ${taken.length - NAMED_MAX} more` : "";
   throw new StackError(
     `port${one ? "" : "s"} ${named}${more} of 127.0.0.1 ${one ? "is" : "are"} taken: ` +
-      "end what listens there, or choose other ports: PORT_BASE=18080 make up",
+      `end what holds ${one ? "it" : "them"}, or choose other ports: PORT_BASE=18080 make up`,
   );
 }
 
@@ -86,7 +86,5 @@ export async function requireFreePorts(wanted: ReadonlyMap<number, string>): Pro
 const NAMED_MAX = 3;
 
 function describeTaken({ port, user }: { readonly port: number; readonly user: string }): string {
-  // Another user's processes cannot be seen.
-  const holder = portHolder(port) ?? "a process of another user";
-  return `${port} (for ${user}, held by ${holder})`;
+  return `${port} (for ${user}, held by ${portHolder(port)})`;
 }

@@ -1,4 +1,5 @@
-import { createServer } from "node:net";
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
 import { expect } from "chai";
 import {
   grpcPort,
@@ -64,6 +65,25 @@ describe("the ports of a stack", () => {
         .and.include("PORT_BASE=");
       expect(String(error)).not.to.include(String(free));
     } finally {
+      server.close();
+    }
+  });
+
+  it("that are the near end of a connection are said to be so", async () => {
+    const [listening = 0] = await freePorts(1);
+    const server = createServer().listen(listening, "127.0.0.1");
+    await once(server, "listening");
+    // The system chooses the near port, and binds it for this connection alone.
+    const socket = connect(listening, "127.0.0.1");
+    try {
+      await once(socket, "connect");
+      const near = socket.localPort ?? 0;
+      const error = await requireFreePorts(new Map([[near, "wallet"]])).catch(
+        (reason: unknown) => reason,
+      );
+      expect(String(error)).to.include(`${near} (for wallet, held by a connection of node (pid`);
+    } finally {
+      socket.destroy();
       server.close();
     }
   });
