@@ -31,7 +31,8 @@ Examples:
   $ sms send --from Acme --to +2348031234567 --body "Your order is on its way."
   $ sms list --since 1h --status failed,undelivered
 
-Exit codes: 0 done, 2 usage, 3 not found, 4 refused, 5 unavailable, 1 any other failure, 130 interrupted.`;
+Exit codes: 0 done, 2 usage, 3 not found, 4 refused, 5 unavailable,
+1 any other failure, 130 interrupted.`;
 
 /** The definition of sms. */
 export function smsProgram(): ProgramDefinition<CommandContext> {

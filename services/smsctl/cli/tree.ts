@@ -26,7 +26,8 @@ const EPILOGUE = `Examples:
   $ smsctl connector list --watch
   $ smsctl wallet entries --tenant Acme --since 1h -o csv
 
-Exit codes: 0 done, 2 usage, 3 not found, 4 refused, 5 unavailable, 1 any other failure, 130 interrupted.`;
+Exit codes: 0 done, 2 usage, 3 not found, 4 refused, 5 unavailable,
+1 any other failure, 130 interrupted.`;
 
 /** The definition of smsctl. */
 export function smsctlProgram(): ProgramDefinition<CommandContext> {
