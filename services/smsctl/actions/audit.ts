@@ -43,11 +43,16 @@ export const audit: Run = async (context) => {
   });
   const rows = items.map(shownRecord);
   await output.list(rows, {
-    columns: ["created_at", "method…", "actor…", "subject", "after…", "before…", "caller"],
+    columns: [
+      ...["created_at", "method…", "actor…", "subject", "service", "after…", "before…"],
+      "caller",
+    ],
     wide: ["tenant_id", "request_id", "id"],
     tableRows: rows.map((row) => ({
       ...row,
-      method: String(row.method).replace(/^sms\.v1\./, ""),
+      // `--method` takes the name without its service.
+      method: String(row.method).replace(/^.*\//, ""),
+      service: String(row.method).replace(/^sms\.v1\.(\w+)Service\/.*$/, "$1"),
       actor: isRow(row.actor) ? (row.actor.name ?? "") : "",
     })),
   });

@@ -128,7 +128,28 @@ export const explain: Run = async ({ clients, options, output }) => {
     tenantId: found?.tenant?.id ?? "",
     plan: found?.tenant?.plan ?? "default",
   });
-  await output.result(toJson(ExplainResponseSchema, answer));
+  const shown = toJson(ExplainResponseSchema, answer);
+  if (!output.isForPeople) {
+    await output.result(shown);
+    return 0;
+  }
+  // The answer first: a narrow terminal has no place for all that a route is.
+  const rows = Array.isArray(shown.routes) ? shown.routes.filter(isRow) : [];
+  await output.list(rows, {
+    columns: [
+      ...["route.name", "chosen", "price", "route.connector_id", "why…", "matched_prefix"],
+      ...["route.priority", "route.weight", "route.id"],
+    ],
+    headings: {
+      "route.name": "route",
+      "route.connector_id": "connector",
+      "route.priority": "priority",
+      "route.weight": "weight",
+      "route.id": "id",
+      matched_prefix: "prefix",
+    },
+  });
+  output.note(`to ${answer.to}, a number of ${answer.country || "no known country"}`);
   return 0;
 };
 

@@ -139,6 +139,14 @@ describe("smsctl's screens", function () {
     expect(unknown.code).to.equal(3);
   });
 
+  it("route explain says whether, why and for how much in 80 columns; audit names the methods", async () => {
+    const explained = await run(80, "route", "explain", OWNERS.to);
+    expect(explained.out).to.match(/^ROUTE +CHOSEN +PRICE +CONNECTOR +WHY/m);
+    expect(explained.out).to.match(/^\S+ +yes +\d+\.\d{4} /m);
+    const listed = await run(80, "audit", "--since", "1d", "--method", "CreateTenant");
+    expect(listed.out).to.match(/ CreateTenant /);
+  });
+
   it("a refusal exits 4, and a wrong token too", async () => {
     const cancel = ["message", "cancel", own.message, "--tenant", owner.tenantId];
     expect((await run(80, ...cancel)).code).to.equal(4);
