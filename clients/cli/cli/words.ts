@@ -11,7 +11,7 @@ export function readWords<Word extends string>(
   return options.list(name).map((given) => {
     const found = known.find((one) => one === given);
     if (found !== undefined) return found;
-    throw new AppError("validation_error", `--${name} must be of ${known.join(", ")}.`);
+    throw new AppError("validation_error", `--${name} must be one of ${known.join(", ")}.`);
   });
 }
 

@@ -20,5 +20,11 @@ export function readEnumWord<T extends number>(
 ): T {
   const value = enumWord(values, text);
   if (value !== undefined) return value;
-  throw new AppError("validation_error", `There is no ${noun} ${text}.`);
+  const known = Object.keys(values)
+    .filter((name) => enumWord(values, name) !== undefined)
+    .map((name) => name.toLowerCase());
+  throw new AppError(
+    "validation_error",
+    `There is no ${noun} ${text}; there are: ${known.join(", ")}.`,
+  );
 }

@@ -8,8 +8,7 @@ export function outputStyle(options: Options): OutputStyle {
   return {
     format: readFormat(options),
     isUtc: options.isSet("utc"),
-    // A pipe gets every column: `grep` and `less` have no width.
-    width: stdout.isTTY ? stdout.columns : widthIn(process.env),
+    width: terminalWidth(stdout, process.env),
     isColoured: stdout.isTTY === true && stdout.hasColors(),
   };
 }
@@ -26,8 +25,14 @@ function readFormat(options: Options): Format {
   return format;
 }
 
-/** The width of a pipe that shells and tests may name. */
-function widthIn(env: NodeJS.ProcessEnv): number | undefined {
-  const width = Number(env.COLUMNS);
-  return Number.isInteger(width) && width > 0 ? width : undefined;
+/**
+ * The columns of the terminal; undefined for no limit. A pipe gets every column unless COLUMNS says otherwise: `grep`
+ * and `less` have no width. A terminal without a size, such as a serial line, has 0 columns.
+ */
+export function terminalWidth(
+  stdout: { readonly isTTY?: boolean; readonly columns?: number },
+  env: NodeJS.ProcessEnv,
+): number | undefined {
+  const widths = [stdout.isTTY === true ? stdout.columns : undefined, Number(env.COLUMNS)];
+  return widths.find((width) => Number.isInteger(width) && Number(width) > 0);
 }

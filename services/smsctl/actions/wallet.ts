@@ -214,7 +214,7 @@ function kindNamed(name: string): EntryKind {
   const kind = enumWord(EntryKind, name);
   if (kind !== undefined) return kind;
   const kinds = "fund, adjust, hold, capture or release";
-  throw new AppError("validation_error", `--kind must be of ${kinds}.`);
+  throw new AppError("validation_error", `--kind must be one of ${kinds}.`);
 }
 
 function positive(amount: bigint | undefined): bigint {
