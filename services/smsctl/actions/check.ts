@@ -1,5 +1,6 @@
 import type { Output } from "../../shared/cli/output.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
+import { STACK_IS_DOWN } from "../calls/addresses.ts";
 import { tenantIfGiven } from "../calls/tenants.ts";
 import { checkCampaignMessages } from "../check/campaign-messages.ts";
 import { checkCampaigns } from "../check/campaigns.ts";
@@ -70,7 +71,7 @@ export const check: Run = async (context) => {
 /** Breaches that are sent with the result; tenant stores the first hundred. */
 const SENT_MAX = 200;
 
-/** Runs every part even if others fail; throws only when all failed. */
+/** Runs every part even if others fail; throws when all failed, and at once when nothing runs that could answer. */
 async function checkAll(run: CheckRun, output: Output): Promise<CheckReport[]> {
   const reports: CheckReport[] = [];
   const failures: unknown[] = [];
@@ -79,6 +80,7 @@ async function checkAll(run: CheckRun, output: Output): Promise<CheckReport[]> {
       run.signal.throwIfAborted();
       failures.push(thrown);
       const { code, message } = toAppError(thrown);
+      if (message.startsWith(STACK_IS_DOWN)) throw thrown;
       const unfinished = `${name} were not checked to their end: ${message} (${code})`;
       return { breaches: [], unlisted: 0, looked: {}, unfinished };
     });

@@ -56,12 +56,15 @@ export function serviceAddresses(
     : fromSettings(settings, { kind: "context", name });
 }
 
+/** How the error begins that every call gets while no process of the development stack runs. */
+export const STACK_IS_DOWN = "The stack is down: make up.";
+
 /** What to do about a service that cannot be reached: undefined when only its address is known. */
 export function whyUnreachable({ source }: ServiceAddresses, name: string): string | undefined {
   if (source.kind !== "stack") return undefined;
   return source.pids.some(isAlive)
     ? `${name} is down: make restart S=${name}, then make logs S=${name}.`
-    : "The stack is down: make up.";
+    : STACK_IS_DOWN;
 }
 
 /** The folder of the development stack: `STACK_DIR`, else `.local` of this checkout. */

@@ -15,7 +15,12 @@ import { rpcTlsFilesOf } from "../../shared/io/tls-files.ts";
 import { restrictMethods } from "../../shared/rpc/restrict-methods.ts";
 import { createGrpcJsTransport, type RpcTransport } from "../../shared/rpc/transport.ts";
 import { SERVICE_ADDRESSES } from "../../shared/service-addresses.ts";
-import { type ServiceAddresses, serviceAddresses, whyUnreachable } from "./addresses.ts";
+import {
+  type ServiceAddresses,
+  STACK_IS_DOWN,
+  serviceAddresses,
+  whyUnreachable,
+} from "./addresses.ts";
 import { withErrorSource } from "./transport-errors.ts";
 
 /** Clients of every service, connected when first used. */
@@ -108,7 +113,7 @@ export function carrierOps(
 
 function whereIs(name: string, setting: string, { source }: ServiceAddresses): string {
   if (source.kind === "stack")
-    return "The stack is down: make up. (Or name other services: smsctl context set.)";
+    return `${STACK_IS_DOWN} (Or name other services: smsctl context set.)`;
   const where = source.kind === "context" ? `The context ${source.name}` : "The environment";
   return `${where} does not name ${name}: set ${setting} and RPC_TOKEN.`;
 }
