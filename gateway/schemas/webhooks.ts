@@ -91,7 +91,7 @@ export const RECOVERY = {
       format: "date-time",
       description:
         "Deliveries that were given up at or after this RFC 3339 instant, whenever they were created.",
-      examples: ["2026-11-01T00:00:00Z"],
+      examples: ["2026-11-01T00:00:00.000Z"],
     },
   },
 } as const;

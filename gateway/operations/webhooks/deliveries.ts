@@ -202,7 +202,7 @@ const RECOVER: Omit<OperationDoc, "tag"> = {
   body: {
     name: "WebhookRecoveryRequest",
     isRequired: true,
-    example: { since: "2026-11-01T00:00:00Z" },
+    example: { since: "2026-11-01T00:00:00.000Z" },
   },
   takesIdempotencyKey: true,
   response: {
