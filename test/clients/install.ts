@@ -2,12 +2,20 @@
  * Installs the generators of `generators.json` under `.local/clients`, once per version. `.ci/run` does it before the
  * tests, which otherwise do it themselves.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import { run } from "./run.ts";
 
 type Versions = Readonly<Record<string, string>>;
-type Kind = "npm" | "python" | "go" | "maven";
+type Kind = "npm" | "python" | "go" | "maven" | "csharp";
 
 const VERSIONS = JSON.parse(
   readFileSync(new URL("generators.json", import.meta.url), "utf8"),
@@ -57,6 +65,31 @@ const INSTALLERS: Readonly<
         const copy = [artifact, `-DoutputDirectory=${dir}`, "-Dmdep.stripVersion=true"];
         await run("mvn", ["-q", "-B", "dependency:copy", ...copy], { timeoutMs: INSTALL_MAX_MS });
       }
+    },
+  },
+  // No package repository but NuGet has the .NET SDK. The runtime is a wheel; Roslyn and the JSON library that
+  // generated clients use come with Azure's generator.
+  csharp: {
+    needs: "python3",
+    async install(versions, dir) {
+      const [[roslyn = "", version = ""] = [], ...wheels] = Object.entries(versions);
+      await run("python3", ["-m", "venv", dir]);
+      const packages = wheels.map(([name, version]) => `${name}==${version}`);
+      const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", ...packages];
+      await run(join(dir, "bin/python"), pip, { timeoutMs: INSTALL_MAX_MS });
+      // The wheel forgets that it is a program.
+      for (const program of globSync(
+        join(dir, "lib/*/site-packages/dnv/net/runtime/.net/dotnet"),
+      )) {
+        chmodSync(program, 0o755);
+      }
+      const pack = ["pack", "--silent", "--pack-destination", dir, `${roslyn}@${version}`];
+      const { stdout } = await run("npm", pack, { timeoutMs: INSTALL_MAX_MS });
+      const archive = join(dir, stdout.trim());
+      const names = ["Microsoft.CodeAnalysis", "Microsoft.CodeAnalysis.CSharp", "Newtonsoft.Json"];
+      const files = names.map((name) => `package/dist/generator/${name}.dll`);
+      await run("tar", ["xzf", archive, "-C", dir, ...files]);
+      rmSync(archive);
     },
   },
 };
