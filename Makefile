@@ -20,22 +20,23 @@ help: ## this list
 	  [ -z "$$file" ] || [ -e "$$file" ] || continue; printf '  make %-14s %s\n' "$$name" "$$text"; done
 
 install: ## the locked packages and the pinned Node (other targets run this first)
+install stack-packages:
 	@command -v node >/dev/null || { echo "node is missing: install Node 20 or newer, with npm" >&2; exit 1; }
-	@node deploy/dev/install.mjs
+	@node deploy/dev/install.mjs $(if $(filter stack-packages,$@),stack)
 	@$(NODE) console/build.ts --if-changed
 
 # They install nothing: a changed lock file must not block them or replace the packages of a running stack.
 some-node:
 	@[ -x $(BIN)/node ] || node -e 'process.exit(process.features.typescript ? 0 : 1)' 2>/dev/null || \
-	  { echo "no packages are installed, and this machine has no Node 22.18 or newer: make install" >&2; exit 1; }
+	  { echo "no packages are installed, and this machine has no Node 22.18 or newer: make up" >&2; exit 1; }
 
-up: install ## starts the stack and sends one message; PORT_BASE=18080 moves every port, PROCESSES=apart runs one process per service
+up: stack-packages ## starts the stack and sends one message; PORT_BASE=18080 moves every port, PROCESSES=apart runs one process per service
 	@$(NODE) deploy/dev/up.ts
 
 down: some-node ## stops the processes of make up; the data stays
 	@$(ANY_NODE) deploy/dev/down.ts
 
-restart: install ## S=wallet[,mongod…]: restarts processes or servers with their settings
+restart: stack-packages ## S=wallet[,mongod…]: restarts processes or servers with their settings
 	@$(NODE) deploy/dev/restart.ts "$(S)"
 
 status: some-node ## each process with its readiness and memory
@@ -47,7 +48,7 @@ disk: some-node ## how much disk the packages, the servers and the stack take
 logs: some-node ## [S=wallet] [F=1]: the end of the logs, or of one; F=1 follows
 	@$(ANY_NODE) deploy/dev/logs.ts "$(S)" "$(F)"
 
-demo: install ## sends one more message and a small campaign, and follows them
+demo: stack-packages ## sends one more message and a small campaign, and follows them
 	@$(NODE) deploy/dev/demo.ts
 
 reset: some-node ## stops the stack and removes its data, keys and logs
@@ -160,6 +161,6 @@ release: install ## VERSION=x.y.z: checks, writes the version everywhere, dates 
 fuzz: install ## [SECONDS=60] [SEED=…] [TARGET=http]: random input for the parsers; keeps failures|test/fuzz/fuzz.ts
 	@$(NODE) test/fuzz/fuzz.ts
 
-.PHONY: help install some-node up down restart status disk logs demo reset check test test-slow bench bench-peers bench-steady bench-rpc \
+.PHONY: help install stack-packages some-node up down restart status disk logs demo reset check test test-slow bench bench-peers bench-steady bench-rpc \
   bench-text bench-smpp bench-wallet bench-webhook bench-campaign bench-list bench-fairness bench-connector-rate \
   bench-memory bench-overload bench-attacks bench-request-cost bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz clients screenshots release

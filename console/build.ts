@@ -1,7 +1,7 @@
 /**
  * Builds the tenants' console into `console/dist/console` and the operators' console into `console/dist/operators`.
- * Each has one script and one style sheet, with a hash of its content in its name. The image runs it, and
- * `make install` with `--if-changed`.
+ * Each has one script and one style sheet, with a hash of its content in its name. The image runs it, and `make up`
+ * and `make install` with `--if-changed`.
  */
 import {
   existsSync,

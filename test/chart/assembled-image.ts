@@ -46,7 +46,8 @@ export type RunningImage = {
   readonly ended: Promise<{ readonly code: number | null; readonly said: string }>;
 };
 
-type Locked = { readonly packages: Record<string, { dev?: boolean; devOptional?: boolean }> };
+type LockedPackage = { dev?: boolean; optional?: boolean; devOptional?: boolean };
+type Locked = { readonly packages: Record<string, LockedPackage> };
 
 /** Puts the files together in a folder of its own. */
 export function assembleImage(): Image {
@@ -75,11 +76,11 @@ export function openImage(path: string, hasLibraries: boolean, remove: () => voi
   };
 }
 
-/** The paths of the packages that `npm ci --omit=dev` leaves. */
+/** The paths of the packages that `npm ci --omit=dev --omit=optional` leaves. */
 export function packagesThatStay(): string[] {
   const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as Locked;
   return Object.entries(packages)
-    .filter(([path, { dev, devOptional }]) => path !== "" && !dev && !devOptional)
+    .filter(([path, one]) => path !== "" && !one.dev && !one.optional && !one.devOptional)
     .map(([path]) => path)
     .filter((path) => existsSync(join(ROOT, path)));
 }

@@ -181,10 +181,24 @@ describe("the packages", () => {
       .filter((name) => packages[`node_modules/${name}`] === undefined);
   });
 
+  rule("what make up runs and builds imports no package for development", () => {
+    const { dependencies, optionalDependencies } = manifest();
+    const installed = { ...dependencies, ...optionalDependencies };
+    return sources
+      .filter(({ path }) => /^(services|gateway|console|deploy\/dev|clients\/cli)\//.test(path))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(PACKAGE_IMPORT)]
+          .map(([, first, second]) => first ?? second ?? "")
+          .filter((name) => !name.startsWith("node:"))
+          .map((name) => name.split("/", name.startsWith("@") ? 2 : 1).join("/"))
+          .filter((name) => installed[name] === undefined)
+          .map((name) => `${path}: ${name}`),
+      );
+  });
+
   rule("every dependency is pinned to an exact version", () => {
-    const text = files.find(({ path }) => path === "package.json")?.text ?? "{}";
-    const { dependencies = {}, devDependencies = {} } = JSON.parse(text) as Manifest;
-    return Object.entries({ ...dependencies, ...devDependencies })
+    const { dependencies, optionalDependencies, devDependencies } = manifest();
+    return Object.entries({ ...dependencies, ...optionalDependencies, ...devDependencies })
       .filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))
       .map(([name, version]) => `${name} ${version}`);
   });
@@ -239,9 +253,19 @@ describe("the threat model", () => {
   });
 });
 
+/** An import of a package that is there when the program runs, so not of types alone. */
+const PACKAGE_IMPORT =
+  /^(?:import|export) (?!type\b)(?:[^;"]*? from )?"([^."/][^"]*)"|\bimport\("([^."/][^"]*)"\)/gm;
+
+function manifest(): Manifest {
+  const text = files.find(({ path }) => path === "package.json")?.text ?? "{}";
+  return JSON.parse(text) as Manifest;
+}
+
 type LockedPackage = { readonly optionalDependencies?: Record<string, string> };
 
 type Manifest = {
   readonly dependencies?: Record<string, string>;
+  readonly optionalDependencies?: Record<string, string>;
   readonly devDependencies?: Record<string, string>;
 };
