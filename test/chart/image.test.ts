@@ -1,6 +1,15 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { ROOT } from "../../deploy/dev/paths.ts";
@@ -46,6 +55,25 @@ describe("the image's recipe", () => {
       line.split(" ").slice(1, -1),
     );
     expect([...new Set(copied)]).to.have.members(allowed);
+  });
+
+  it("the console is built from what its stage copies", function () {
+    this.timeout(120_000);
+    const stage = DOCKERFILE.split(/^FROM /m).find((text) => text.startsWith("node AS console"));
+    const copied = [...(stage ?? "").matchAll(/^COPY (\S+) \1$/gm)].map(([, name = ""]) => name);
+    const at = mkdtempSync(join(tmpdir(), "console-stage-"));
+    try {
+      for (const name of copied) cpSync(join(ROOT, name), join(at, name), { recursive: true });
+      cpSync(join(ROOT, "package.json"), join(at, "package.json"));
+      rmSync(join(at, "console/dist"), { recursive: true, force: true });
+      symlinkSync(join(ROOT, "node_modules"), join(at, "node_modules"));
+      const options = { cwd: at, encoding: "utf8" } as const;
+      const { status, stderr } = spawnSync(process.execPath, ["console/build.ts"], options);
+      expect(status, stderr).to.equal(0);
+      expect(existsSync(join(at, "console/dist/operators/index.html"))).to.equal(true);
+    } finally {
+      rmSync(at, { recursive: true, force: true });
+    }
   });
 
   it("nothing starts a process, so that process 1 has no zombies to bury", () => {
