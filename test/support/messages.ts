@@ -14,10 +14,10 @@ import {
 } from "../../services/messaging/domain/queue-transitions.ts";
 import { createQuietHours } from "../../services/messaging/domain/quiet-hours.ts";
 import type { Receipt } from "../../services/messaging/domain/receipt.ts";
-import { newId } from "../../services/shared/core/ids.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";
+import { idAt } from "./ids-at.ts";
 
-/** When the messages of these tests are made: in the past, because ids never go back. */
+/** When the messages of these tests are made. */
 export const START_MS = 1_700_000_000_000;
 
 export const TIMEOUTS: Timeouts = {
@@ -141,7 +141,7 @@ function step(message: Message, status: keyof typeof REASONS): Decision {
 
 function fresh(overrides: Partial<Message>): Message {
   return {
-    id: newId("message", START_MS),
+    id: idAt("message", START_MS),
     trafficClass: "transactional",
     isConsentReply: false,
     tenantId: "ten_01ARZ3NDEKTSV4RRFFQ69G5FAV",

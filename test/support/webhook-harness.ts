@@ -11,7 +11,7 @@ import { type Event, EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
 import { MessageSource, MessageStatus } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { systemClock } from "../../services/shared/core/clock.ts";
-import { lowestIdAt, newId } from "../../services/shared/core/ids.ts";
+import { newId } from "../../services/shared/core/ids.ts";
 import { createLifecycle } from "../../services/shared/io/lifecycle.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { createMetrics } from "../../services/shared/io/metrics.ts";
@@ -23,6 +23,7 @@ import { migrate } from "../../services/webhook/migrate.ts";
 import { start } from "../../services/webhook/start.ts";
 import { ensureEventStream } from "./event-stream.ts";
 import { freshDatabase } from "./fresh-names.ts";
+import { idAt } from "./ids-at.ts";
 import { startServers, type TestServers } from "./servers.ts";
 import { startReceiver } from "./webhook-receiver.ts";
 
@@ -188,13 +189,6 @@ export async function publishEvents(nats: Nats, events: readonly Event[]): Promi
   );
 }
 
-/** The id of an event recorded at an instant; now by default. */
-function eventIdAt(atMs: number | undefined): string {
-  const fresh = newId("event");
-  // The time of one id and the random part of another, because ids of a process never decrease.
-  return atMs === undefined ? fresh : lowestIdAt("event", atMs).slice(0, -16) + fresh.slice(-16);
-}
-
 /** A delivered message as messaging reports it, recorded when it happened. */
 export function messageEvent(
   tenantId: string,
@@ -209,7 +203,9 @@ export function messageEvent(
 ): Event {
   const nowMs = about.occurredAtMs ?? Date.now();
   return create(EventSchema, {
-    id: about.id ?? eventIdAt(about.occurredAtMs),
+    id:
+      about.id ??
+      (about.occurredAtMs === undefined ? newId("event") : idAt("event", about.occurredAtMs)),
     tenantId,
     occurredAtMs: BigInt(nowMs),
     payload: {

@@ -5,6 +5,7 @@ import type { Message } from "../../../services/messaging/domain/message.ts";
 import { createMessageStore } from "../../../services/messaging/store/messages.ts";
 import { createSendStore } from "../../../services/messaging/store/sends.ts";
 import { lowestIdAt, newId } from "../../../services/shared/core/ids.ts";
+import { idAt } from "../../support/ids-at.ts";
 import { messageIn, QUIET_MS, START_MS } from "../../support/messages.ts";
 import { openMessagingDatabase } from "../../support/messaging-store-harness.ts";
 
@@ -32,7 +33,7 @@ describe("the store of messages", () => {
   function atOwnTenant() {
     const tenantId = newId("tenant");
     const make = (state: Parameters<typeof messageIn>[0], overrides: Partial<Message> = {}) =>
-      messageIn(state, { id: newId("message", START_MS), tenantId, ...overrides });
+      messageIn(state, { id: idAt("message", START_MS), tenantId, ...overrides });
     return { tenantId, make };
   }
   const idsOf = (messages: readonly { readonly id: string }[]) => messages.map(({ id }) => id);

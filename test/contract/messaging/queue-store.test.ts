@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { ClaimBatch, QueueScan, QueueStore } from "../../../services/messaging/app/ports.ts";
 import type { Message } from "../../../services/messaging/domain/message.ts";
 import { createQueueStore } from "../../../services/messaging/store/queue.ts";
-import { newId } from "../../../services/shared/core/ids.ts";
+import { idAt } from "../../support/ids-at.ts";
 import { createMemoryQueueStore } from "../../support/memory-queue-store.ts";
 import { messageIn, START_MS } from "../../support/messages.ts";
 import { openMessagingDatabase } from "../../support/messaging-store-harness.ts";
@@ -48,7 +48,7 @@ for (const [place, open] of Object.entries(HARNESSES)) {
       const make = (
         overrides: Partial<Message> = {},
         state: Parameters<typeof messageIn>[0] = "waiting",
-      ) => messageIn(state, { id: newId("message", START_MS), routes, ...overrides });
+      ) => messageIn(state, { id: idAt("message", START_MS), routes, ...overrides });
       return { connectorId, make };
     }
 

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import type { AcceptedSend, Refusal, SendStore } from "../../../services/messaging/app/ports.ts";
 import { createSendStore } from "../../../services/messaging/store/sends.ts";
 import { lowestIdAt, newId } from "../../../services/shared/core/ids.ts";
+import { idAt } from "../../support/ids-at.ts";
 import { messageIn, START_MS } from "../../support/messages.ts";
 import { openMessagingDatabase } from "../../support/messaging-store-harness.ts";
 
@@ -23,9 +24,9 @@ describe("the store of messaging's sends", () => {
 
   /** A send of one message. */
   function newSend(about: Partial<AcceptedSend["record"]> = {}): AcceptedSend {
-    const id = newId("reservation", START_MS);
+    const id = idAt("reservation", START_MS);
     const message = messageIn("waiting", {
-      ...{ id: newId("message", START_MS), reservationId: id, tenantId: "ten_a" },
+      ...{ id: idAt("message", START_MS), reservationId: id, tenantId: "ten_a" },
     });
     const record = {
       ...{ id, tenantId: "ten_a", firstMessageId: message.id, lastMessageId: message.id },

@@ -4,6 +4,7 @@ import { ChargeSchema, MessageStatus } from "../../../proto/gen/sms/v1/messaging
 import { ReservationState } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { checkCharges } from "../../../services/smsctl/check/charges.ts";
+import { idAt } from "../../support/ids-at.ts";
 import { checkOf, refuse } from "../../support/smsctl-fakes.ts";
 
 describe("smsctl check: holds and open messages", () => {
@@ -17,7 +18,7 @@ describe("smsctl check: holds and open messages", () => {
 
   describe("rechecks an open message without an open hold", () => {
     const DAY_MS = 86_400_000;
-    const reservationId = newId("reservation", Date.now() - DAY_MS);
+    const reservationId = idAt("reservation", Date.now() - DAY_MS);
     const charge = {
       ...CHARGE,
       messageId: "msg_000000",
