@@ -13,6 +13,7 @@
 import type { Db } from "mongodb";
 import { AckPolicy, type Consumer, DeliverPolicy, type JetStreamManager, type JsMsg } from "nats";
 import { ulid } from "ulid";
+import { type Clock, systemClock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import { pause } from "../flow/backoff.ts";
 import { createMinInterval, type MinInterval } from "../flow/min-interval.ts";
@@ -65,6 +66,8 @@ export type ConsumerOptions = {
   /** Awaited before each request for a batch. */
   readonly beforeTaking?: () => Promise<void>;
   readonly stream?: string;
+  /** Measures the age of the oldest item. */
+  readonly clock?: Clock;
 };
 
 /** How often an interval that may change is read again. */
@@ -72,7 +75,7 @@ const READ_AGAIN_MS = 100;
 
 /** Starts a durable consumer; returns at once and runs until closed. */
 export function startConsumer(options: ConsumerOptions): RunningConsumer {
-  const { nats, log, durable, stream = EVENT_STREAM } = options;
+  const { nats, log, durable, stream = EVENT_STREAM, clock = systemClock } = options;
   const interval = createMinInterval(options.minIntervalMs);
   let consumer: Consumer | undefined;
   let wasFull = false;
@@ -122,7 +125,7 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
     async oldestMs() {
       const { manager, lag, floor } = await readInfo();
       if (lag === 0) return 0;
-      return Math.max(0, Date.now() - (await timeAfter(manager, stream, floor)));
+      return Math.max(0, clock.now() - (await timeAfter(manager, stream, floor)));
     },
     close: () => loop.close(),
   };

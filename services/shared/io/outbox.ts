@@ -8,6 +8,7 @@
  */
 import { type ClientSession, type Collection, type Db, Binary as MongoBinary } from "mongodb";
 import { ulid } from "ulid";
+import { type Clock, systemClock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import { createBatcher } from "../flow/batcher.ts";
 import { startLoop } from "../flow/periodic.ts";
@@ -61,8 +62,9 @@ export function createOutbox(options: {
   readonly nats: Nats;
   readonly log: Logger;
   readonly sweepIntervalMs?: number;
+  readonly clock?: Clock;
 }): Outbox {
-  const { db, nats, log, sweepIntervalMs = 1000 } = options;
+  const { db, nats, log, sweepIntervalMs = 1000, clock = systemClock } = options;
   const collection: Collection<OutboxDocument> = db.collection("outbox");
 
   let waiting = 0;
@@ -101,7 +103,7 @@ export function createOutbox(options: {
   }
 
   async function sweep(): Promise<boolean> {
-    const nowMs = Date.now();
+    const nowMs = clock.now();
     const [before, after] = [new Date(nowMs - SWEEP_AGE_MS), new Date(nowMs + SWEEP_AHEAD_MS)];
     const documents = await collection
       .find({ $or: [{ created_at: { $lt: before } }, { created_at: { $gt: after } }] })
@@ -130,7 +132,7 @@ export function createOutbox(options: {
       await collection.insertOne(
         {
           _id: id,
-          created_at: new Date(),
+          created_at: new Date(clock.now()),
           items: items.map((item) => ({
             id: item.id,
             subject: item.subject,
@@ -166,7 +168,7 @@ export function createOutbox(options: {
           .toArray(),
       ]);
       const since = oldest[0]?.created_at.getTime();
-      return { count, oldestMs: since === undefined ? 0 : Date.now() - since };
+      return { count, oldestMs: since === undefined ? 0 : clock.now() - since };
     },
     async close() {
       await sweeper.close();

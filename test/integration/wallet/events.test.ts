@@ -6,9 +6,7 @@ import { MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { type RunningConsumer, startConsumer } from "../../../services/shared/io/consumer.ts";
 import { createDeadLetters } from "../../../services/shared/io/dead-letters.ts";
-import { runTransaction } from "../../../services/shared/io/mongo.ts";
 import { EVENT_STREAM } from "../../../services/shared/io/nats.ts";
-import { createOutbox } from "../../../services/shared/io/outbox.ts";
 import { publishAll } from "../../../services/shared/io/publisher.ts";
 import { createSettleHandler } from "../../../services/wallet/adapters/events.ts";
 import { eventually } from "../../support/poll.ts";
@@ -157,101 +155,6 @@ describe("the wallet and the event stream", () => {
     expect(await letters.replay(["another", letter.id])).to.equal(1);
     expect(await letters.count()).to.equal(0);
     expect(await wallet.breaches(tenantId)).to.deep.equal([]);
-  });
-
-  it("takes full batches without delay, and waits after a batch that is not full", async () => {
-    const subject = `events.other.${tenantId}`;
-    const sizes: number[] = [];
-    const items = Array.from({ length: 45 }, () => {
-      return { id: newId("event"), subject: `${subject}.x`, data: new Uint8Array(1) };
-    });
-    await publishAll(wallet.nats.connection, items);
-    const read = startConsumer({
-      nats: wallet.nats,
-      db: wallet.mongo.db,
-      durable: `${durable}-paced`,
-      subjects: [`${subject}.>`],
-      batchMax: 10,
-      ackWaitMs: 60_000,
-      minIntervalMs: 30_000,
-      log: silentLog,
-      async handle(taken) {
-        sizes.push(taken.length);
-        return taken.map(() => ({ kind: "ack" as const }));
-      },
-    });
-    await eventually(() => sizes.length === 5, { what: "all of them, without a pause" });
-    expect(sizes).to.deep.equal([10, 10, 10, 10, 5]);
-    await read.close();
-    const manager = await wallet.nats.connection.jetstreamManager();
-    await manager.consumers.delete(EVENT_STREAM, `${durable}-paced`);
-  });
-
-  it("measures the age of the oldest unsettled event while later ones are settled", async () => {
-    const subject = `events.other.${tenantId}`;
-    const publish = async (end: string) => {
-      await publishAll(wallet.nats.connection, [
-        { id: newId("event"), subject: `${subject}.${end}`, data: new Uint8Array(1) },
-      ]);
-      return Date.now();
-    };
-    let isMended = false;
-    const read = startConsumer({
-      nats: wallet.nats,
-      db: wallet.mongo.db,
-      durable: `${durable}-oldest`,
-      subjects: [`${subject}.good`, `${subject}.bad`],
-      batchMax: 10,
-      ackWaitMs: 60_000,
-      minIntervalMs: 0,
-      log: silentLog,
-      async handle(taken) {
-        return taken.map(({ subject: name }) =>
-          isMended || name.endsWith("good") ? { kind: "ack" } : { kind: "retry", afterMs: 50 },
-        );
-      },
-    });
-    const count = async (lag: number) => (await read.lag().catch(() => -1)) === lag;
-    await publish("good");
-    await eventually(() => count(0), { what: "the first one" });
-    expect(await read.oldestMs()).to.equal(0);
-
-    const beforeMs = Date.now();
-    const badMs = await publish("bad");
-    await eventually(() => Date.now() - badMs > 300);
-    await publish("answer-lost");
-    await publish("good");
-    await eventually(() => count(1), { what: "the good one behind it" });
-    expect(await read.oldestMs()).to.be.within(300, Date.now() - beforeMs);
-
-    isMended = true;
-    await eventually(() => count(0), { what: "the repaired event" });
-    expect(await read.oldestMs()).to.equal(0);
-    await read.close();
-    const manager = await wallet.nats.connection.jetstreamManager();
-    await manager.consumers.delete(EVENT_STREAM, `${durable}-oldest`);
-  });
-
-  it("measures the age of the oldest outbox batch until it is published", async () => {
-    const { client, db } = wallet.mongo;
-    const outbox = createOutbox({
-      db,
-      nats: wallet.nats,
-      log: silentLog,
-      sweepIntervalMs: 600_000,
-    });
-    await eventually(async () => (await outbox.backlog()).count === 0);
-    const beforeMs = Date.now();
-    const items = [{ id: newId("event"), subject: "events.other.x", data: new Uint8Array(1) }];
-    const ticket = await runTransaction(client, (session) => outbox.write(items, session));
-    await eventually(() => Date.now() - beforeMs > 200);
-    const { count, oldestMs } = await outbox.backlog();
-    expect(count).to.equal(1);
-    expect(oldestMs).to.be.within(1, Date.now() - beforeMs);
-    outbox.publish(ticket);
-    await eventually(async () => (await outbox.backlog()).count === 0);
-    expect(await outbox.backlog()).to.deep.equal({ count: 0, oldestMs: 0 });
-    await outbox.close();
   });
 
   it("publishes a funding and a crossing of the threshold once each", async () => {
