@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { ClientSession, Db, MongoClient } from "mongodb";
+import { type Clock, systemClock } from "../../shared/core/clock.ts";
 import { lowestIdAt } from "../../shared/core/ids.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
@@ -38,7 +39,13 @@ const GROUP_KEEP_MS = 3_600_000;
 /** Attempts of a transaction that meets the same message in another process. */
 const ATTEMPTS_MAX = 5;
 
-export function createInboundStore(client: MongoClient, db: Db, outbox: EventOutbox): InboundStore {
+/** Inbound messages in MongoDB; the port explains the methods. */
+export function createInboundStore(
+  client: MongoClient,
+  db: Db,
+  outbox: EventOutbox,
+  clock: Clock = systemClock,
+): InboundStore {
   const inbound = db.collection<InboundDocument>("inbound");
   const groups = db.collection<GroupDocument>("inbound_parts");
 
@@ -83,7 +90,7 @@ export function createInboundStore(client: MongoClient, db: Db, outbox: EventOut
   }
 
   async function writeAll(items: readonly NewArrival[], session: ClientSession) {
-    const nowMs = Date.now();
+    const nowMs = clock.now();
     const stored = await pickNew(items, nowMs, session);
     if (stored.length > 0) {
       await inbound.insertMany(
@@ -122,7 +129,7 @@ export function createInboundStore(client: MongoClient, db: Db, outbox: EventOut
     },
     addParts: (parts, waitMs) =>
       runTransaction(client, async (session) => {
-        const nowMs = Date.now();
+        const nowMs = clock.now();
         const filter = { _id: { $in: [...new Set(parts.map(({ key }) => key))] } };
         const stored = await groups.find(filter, { session }).toArray();
         const known = new Map(stored.map((group) => [group._id, group]));
@@ -161,7 +168,7 @@ export function createInboundStore(client: MongoClient, db: Db, outbox: EventOut
       await guardMongo(
         inbound.updateMany(
           { repeat_key: { $in: [...keys] } },
-          { $unset: { repeat_key: 1 }, $set: { confirmed_at: new Date() } },
+          { $unset: { repeat_key: 1 }, $set: { confirmed_at: new Date(clock.now()) } },
         ),
       );
     },
