@@ -52,7 +52,7 @@ describe("REST: a cancel against the dispatch", function () {
         }
         return open.size === 0;
       },
-      { timeoutMs: 120_000, what: "the end of every message" },
+      { timeoutMs: 120_000, everyMs: 200, what: "the end of every message" },
     );
 
     const { submits } = await readCounters(rest.stack.smsc.control);
