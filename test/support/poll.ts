@@ -1,5 +1,9 @@
 import { pollUntil } from "../../deploy/dev/poll.ts";
 
+/** What comes soon is seen soon; a longer wait leaves the processor to the work that is waited for. */
+const EVERY_MS = 10;
+const EVERY_MAX_MS = 100;
+
 /**
  * Runs `probe` until it stops throwing and gives something other than undefined or false; gives
  * that value. After `timeoutMs` it throws, with the last failure as the cause.
@@ -8,7 +12,7 @@ export async function eventually<T>(
   probe: () => Promise<T | undefined | false> | T | undefined | false,
   options: { readonly timeoutMs?: number; readonly everyMs?: number; readonly what?: string } = {},
 ): Promise<T> {
-  const { timeoutMs = 20_000, everyMs = 20, what = "what was waited for" } = options;
+  const { timeoutMs = 20_000, everyMs = EVERY_MS, what = "what was waited for" } = options;
   let cause: unknown;
   const found = await pollUntil<{ value: T }>(
     async () => {
@@ -23,6 +27,7 @@ export async function eventually<T>(
     },
     timeoutMs,
     everyMs,
+    options.everyMs ?? EVERY_MAX_MS,
   );
   if (found !== undefined) return found.value;
   const why = cause instanceof Error ? `: ${cause.message}` : "";
