@@ -14,7 +14,7 @@ import { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { createGrpcJsTransport, type RpcTransport } from "../../services/shared/rpc/transport.ts";
-import { startTestStack, type TestStack } from "./stack.ts";
+import { ONE_PROCESS, startTestStack, type TestStack } from "./stack.ts";
 
 /** A response with its body parsed; `body` is untyped, because tests read single members. */
 export type RestAnswer = {
@@ -130,10 +130,26 @@ export function sharedRestStack(): Promise<RestStack> {
   return shared;
 }
 
+const oneProcessStacks = new Map<string, Promise<RestStack<TestStack>>>();
+
+/**
+ * A stack with all services in one process, which the files of a mocha process with equal settings share. The runner
+ * gives files that name the same settings one process (`run-tests.ts`). No file may stop it or kill parts of it.
+ */
+export function oneProcessStack(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<RestStack<TestStack>> {
+  const key = JSON.stringify(settings);
+  const stack = oneProcessStacks.get(key) ?? openRestStack(settings, { processes: ONE_PROCESS });
+  oneProcessStacks.set(key, stack);
+  return stack;
+}
+
 // A root hook: it runs once, after all files.
 after(async function () {
   this.timeout(60_000);
-  await (await shared)?.close();
+  const stacks = [...oneProcessStacks.values(), ...(shared === undefined ? [] : [shared])];
+  await Promise.all(stacks.map(async (stack) => (await stack).close()));
 });
 
 /** Calls the API once; adds only the content type of a body. */

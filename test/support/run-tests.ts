@@ -1,23 +1,44 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { globSync } from "node:fs";
-import { availableParallelism } from "node:os";
-import { dirname } from "node:path";
+import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { startOwnServers, type TestServers } from "./servers.ts";
 import { printResult, printSummary, type RunResult, type TestRun } from "./test-report.ts";
 
 /**
- * `make test` and `make test-slow`. The unit tests of one service share a mocha process: they do no
- * IO and keep no global state. Every other file has its own process. Every worker has its own
- * servers, because a durable consumer has one name: two files on one stream would take each other's
- * events. Each file of e2e starts a stack of its own, so at most one per core runs at a time.
+ * `make test` and `make test-slow`. The unit tests of one service share a mocha process, and so do the files of
+ * SHARED_FOLDERS, the files that use the shared REST stack, and those that render the chart. Every other file has its
+ * own process. Every worker has its own servers, because a durable consumer has one name: two files on one stream
+ * would take each other's events.
+ *
+ * A run of whole stacks has several processes of its own, so at most one per core runs at a time. The other runs are
+ * beside them: they compute while the stacks wait.
  *
  * Slow files put load on the machine or measure rates, so one per core runs at a time. A few of them wait nearly all
  * the time; these have a worker of their own.
  */
 const RUN_LIMIT_MS = 300_000;
+/** In a run of several files: what each further one adds. */
+const FILE_LIMIT_MS = 20_000;
 /** A busy machine may miss a deadline; more failures than this are not worth a retry. */
 const RETRIES_MAX = 5;
 const SLOW_FILES = "**/*.slow.test.ts";
+/** In-process tests: loading the services takes longer than many of their files. */
+const SHARED_FOLDERS: readonly string[] = [
+  ...["test/contract/gateway", "test/contract/messaging", "test/contract/webhook"],
+  ...["test/integration/messaging", "test/integration/webhook"],
+];
+/** Files of these folders with a process of their own, and why. */
+const ALONE: Readonly<Record<string, string>> = {
+  "test/integration/messaging/retention.test.ts":
+    "deletes by the times of ids, which other files have moved into the future",
+};
+/** Names of groups that are no folder. */
+const SHARED_STACK = "test/e2e: the shared stack";
+const CHART_RENDERS = "test/chart: renders";
+/** Files of one process, so that the workers end at nearly the same time. A file of renders takes longest. */
+const FILES_OF_RUN_MAX = 10;
+const RENDERS_OF_RUN_MAX = 5;
 /** Slow files that wait for timeouts, leases and paced submits, the longest first. */
 const WAITING_FILES = [
   "test/integration/carrier/messages.slow.test.ts",
@@ -43,6 +64,13 @@ if (files.length === 0) {
   process.stderr.write(`no test file matches ${patterns.join(" ")}\n`);
   process.exit(1);
 }
+/** V8's code and the stripped types of the sources: every run loads nearly the same ones. */
+const compileCache = mkdtempSync(join(tmpdir(), "sms-code-"));
+/** Enables it in a process, and not in those that it starts: services have the memory that they always have. */
+const COMPILE_CACHE_MODULE = `data:text/javascript,${encodeURIComponent(
+  'import { enableCompileCache } from "node:module"; enableCompileCache(process.env.TEST_COMPILE_CACHE);',
+)}`;
+process.once("exit", () => rmSync(compileCache, { recursive: true, force: true }));
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
     isStopped = true;
@@ -64,11 +92,10 @@ try {
     const ofOthers = workers.slice(0, JOBS);
     await Promise.all([runAll(waitingRuns, workers.slice(-1)), runAll(otherRuns, ofOthers)]);
   } else {
-    await runAll(
+    await runBeside(
+      runs.filter(isWholeStack),
       runs.filter((run) => !isWholeStack(run)),
-      workers,
     );
-    await runAll(runs.filter(isWholeStack), workers.slice(0, STACKS));
   }
   await retryFailed();
 } finally {
@@ -81,25 +108,64 @@ const isGood = printSummary(results, {
 });
 if (!isGood && !isStopped) process.exitCode = 1;
 
-/** Groups the files of each unit folder; the quick kinds come first. */
+/** Groups the files that share a process; longer kinds of runs come first. */
 function groupFiles(paths: readonly string[]): readonly TestRun[] {
-  const groups = Map.groupBy([...paths].sort(), (path) =>
-    path.startsWith("test/unit/") ? dirname(path) : path,
-  );
+  const groups = Map.groupBy([...paths].sort(), groupOf);
   return [...groups]
-    .map(([name, group]) => ({
-      name: group.length === 1 ? (group[0] ?? name) : name,
-      files: group,
-    }))
+    .flatMap(([name, group]) => splitGroup(name, group))
     .sort((a, b) => rankOf(a) - rankOf(b) || a.name.localeCompare(b.name));
 }
 
-function rankOf({ name }: TestRun): number {
-  return ["unit", "contract", "chart", "integration", "e2e"].indexOf(name.split("/")[1] ?? "");
+function groupOf(path: string): string {
+  const folder = dirname(path);
+  if (isSlow || ALONE[path] !== undefined) return path;
+  if (folder.startsWith("test/unit/") || SHARED_FOLDERS.includes(folder)) return folder;
+  if (folder === "test/chart" && mentions(path, "chartSuite(")) return CHART_RENDERS;
+  if (!folder.startsWith("test/e2e/")) return path;
+  if (mentions(path, "sharedRestStack", "useRestSuite")) return SHARED_STACK;
+  const settings = /\boneProcessStack\((\w*)\)/.exec(readFileSync(path, "utf8"))?.[1];
+  return settings === undefined ? path : `test/e2e: one process, ${settings || "no settings"}`;
 }
 
-function isWholeStack({ name }: TestRun): boolean {
-  return name.startsWith("test/e2e/") || name.startsWith("test/clients/");
+function mentions(path: string, ...words: readonly string[]): boolean {
+  const text = readFileSync(path, "utf8");
+  return words.some((word) => text.includes(word));
+}
+
+/** Unit tests stay together: they take seconds. */
+function splitGroup(name: string, group: readonly string[]): TestRun[] {
+  if (group.length === 1) return [{ name: group[0] ?? name, files: group }];
+  const isUnit = name.startsWith("test/unit/");
+  const max = name === CHART_RENDERS ? RENDERS_OF_RUN_MAX : FILES_OF_RUN_MAX;
+  const count = isUnit ? 1 : Math.ceil(group.length / max);
+  return Array.from({ length: count }, (_, part) => ({
+    name: count === 1 ? name : `${name} (${part + 1} of ${count})`,
+    files: group.filter((_file, at) => at % count === part),
+  }));
+}
+
+function rankOf({ name }: TestRun): number {
+  return ["chart", "integration", "e2e", "contract", "unit"].indexOf(
+    /^test\/(\w+)/.exec(name)?.[1] ?? "",
+  );
+}
+
+function isWholeStack({ files: [path = ""] }: TestRun): boolean {
+  return (
+    /^test\/(e2e|clients)\//.test(path) ||
+    mentions(path, "startTestStack", "startCarrierStack", "startCampaignStack", "startQuietNight")
+  );
+}
+
+/** Runs at most one whole stack per core, and the other runs on all the workers that are free. */
+async function runBeside(stacks: TestRun[], others: TestRun[]): Promise<void> {
+  await Promise.all([
+    ...workers.slice(0, STACKS).map(async (servers) => {
+      await runAll(stacks, [servers]);
+      await runAll(others, [servers]);
+    }),
+    runAll(others, workers.slice(STACKS)),
+  ]);
 }
 
 async function runAll(waiting: TestRun[], on: readonly TestServers[]): Promise<void> {
@@ -153,14 +219,16 @@ function runMocha(run: TestRun, servers: TestServers): Promise<RunResult> {
 }
 
 function spawnMocha(run: TestRun, servers: TestServers) {
-  const args = ["node_modules/mocha/bin/mocha.js", "--reporter", "dot", "--no-color"];
+  const args = ["--import", COMPILE_CACHE_MODULE];
+  args.push("node_modules/mocha/bin/mocha.js", "--reporter", "dot", "--no-color");
   if (run.files.length > 1) args.push("--require", "./test/support/file-seconds.ts");
   const child = spawn(process.execPath, [...args, ...run.files], {
     stdio: ["ignore", "pipe", "pipe", "pipe"],
-    timeout: RUN_LIMIT_MS,
+    timeout: RUN_LIMIT_MS + (run.files.length - 1) * FILE_LIMIT_MS,
     killSignal: "SIGKILL",
     env: {
       ...process.env,
+      TEST_COMPILE_CACHE: compileCache,
       TEST_SECONDS_FD: "3",
       TEST_MONGODB_URI: servers.mongodbUri,
       TEST_NATS_URL: servers.natsUrl,

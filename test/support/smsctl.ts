@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
+import { COMPILE_CACHE } from "./compile-cache.ts";
 
 const MAIN = join(import.meta.dirname, "../../services/smsctl/main.ts");
 
@@ -33,7 +34,7 @@ export function smsctl(
     execFile(
       process.execPath,
       [MAIN, "--json", ...words],
-      { env: { ...process.env, ...settingsOf(stack) }, maxBuffer: 1 << 28 },
+      { env: { ...process.env, ...COMPILE_CACHE, ...settingsOf(stack) }, maxBuffer: 1 << 28 },
       (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
         resolve({ code, value: stdout === "" ? undefined : JSON.parse(stdout), error: stderr });

@@ -1,4 +1,4 @@
-/** Mocha's work in one process: one file, or the unit tests of one service. */
+/** Mocha's work in one process: one file, or several that share it. */
 export type TestRun = { readonly name: string; readonly files: readonly string[] };
 
 export type RunResult = {
@@ -14,7 +14,7 @@ export type RunResult = {
 
 /** `make test` should stay near six minutes: a file above this belongs to `make test-slow`. */
 const SECONDS_MAX = 30;
-/** Unit files below this are not listed. */
+/** Files of a shared process below this are not listed. */
 const LISTED_SECONDS_MIN = 1;
 const SKIPPED_SINCE = /skipped, since ([^\n]+)/g;
 
@@ -23,9 +23,8 @@ export function printResult({ run, failed, passed, skipped, ...rest }: RunResult
   const counts = skipped === 0 ? `${passed}` : `${passed}, ${skipped} skipped`;
   const took = rest.seconds.toFixed(1).padStart(6);
   print(`${failed === 0 ? "ok  " : "FAIL"} ${took} s  ${run.name} (${counts})`);
-  for (const line of rest.fileSeconds.trim().split("\n")) {
-    const [seconds = "0", file = ""] = line.split(" ");
-    if (Number(seconds) >= LISTED_SECONDS_MIN) print(`     ${seconds.padStart(6)} s  - ${file}`);
+  for (const { file, seconds } of parseFileSeconds(rest.fileSeconds)) {
+    if (seconds >= LISTED_SECONDS_MIN) print(`     ${seconds.toFixed(1).padStart(6)} s  - ${file}`);
   }
   if (failed > 0) print(rest.output.trimEnd());
 }
@@ -60,10 +59,20 @@ export function printSummary(
 }
 
 function printLongRuns(results: readonly RunResult[]): void {
-  for (const { run, seconds } of results) {
-    if (seconds > SECONDS_MAX)
-      print(`over ${SECONDS_MAX} s: ${run.name} (${seconds.toFixed(0)} s)`);
+  for (const { run, seconds, fileSeconds } of results) {
+    const ofFiles =
+      run.files.length === 1 ? [{ file: run.name, seconds }] : parseFileSeconds(fileSeconds);
+    for (const one of ofFiles) {
+      if (one.seconds <= SECONDS_MAX) continue;
+      print(`over ${SECONDS_MAX} s: ${one.file} (${one.seconds.toFixed(0)} s)`);
+    }
   }
+}
+
+function parseFileSeconds(lines: string): readonly { file: string; seconds: number }[] {
+  return [...lines.matchAll(/^(\S+) (\S+)$/gm)].map(([, seconds = "0", file = ""]) => ({
+    ...{ file, seconds: Number(seconds) },
+  }));
 }
 
 /** Skipped tests by reason: which files, and the command that runs them. */
@@ -74,8 +83,13 @@ function printSkipped(results: readonly RunResult[]): void {
   for (const [reason, group] of Map.groupBy(skippedRuns, reasonOf)) {
     const count = group.reduce((total, { skipped }) => total + skipped, 0);
     print(`skipped ${count}: ${reason || "the file gives no reason"}`);
-    print(`  then run: make test TESTS="${group.map(({ run }) => run.name).join(" ")}"`);
+    print(`  then run: make test TESTS="${group.map(({ run }) => patternOf(run)).join(" ")}"`);
   }
+}
+
+/** What TESTS takes to repeat a run: a file or a folder by its name, else the files. */
+function patternOf({ name, files }: TestRun): string {
+  return /[: ]/.test(name) ? files.join(" ") : name;
 }
 
 function print(line: string): void {

@@ -8,8 +8,9 @@ import stringWidth from "string-width";
 import { smsProgram } from "../../../clients/cli/cli/tree.ts";
 import { commandsOf } from "../../../services/shared/cli/definition.ts";
 import { collectOutput } from "../../support/child-output.ts";
-import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
-import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
+import { COMPILE_CACHE } from "../../support/compile-cache.ts";
+import { type Customer, oneProcessStack, type RestStack } from "../../support/rest.ts";
+import type { TestStack } from "../../support/stack.ts";
 
 const MAIN = join(import.meta.dirname, "../../../clients/cli/main.ts");
 const TO = "+2348031234567";
@@ -30,18 +31,14 @@ describe("sms", function () {
 
   before(async function () {
     this.timeout(240_000);
-    rest = await openRestStack({}, { processes: ONE_PROCESS });
+    rest = await oneProcessStack();
     customer = await rest.addCustomer();
-  });
-  after(async function () {
-    this.timeout(60_000);
-    await rest?.close();
   });
 
   async function run(setting: Setting, ...words: string[]): Promise<Ended> {
     const { SMS_API_KEY: _key, SMS_BASE_URL: _url, ...outer } = process.env;
     const env = {
-      ...outer,
+      ...{ ...outer, ...COMPILE_CACHE },
       ...{ XDG_CONFIG_HOME: folder, SMS_API_KEY: customer.testKey },
       SMS_BASE_URL: rest.stack.gateway,
       ...setting.env,

@@ -5,6 +5,7 @@ import { expect } from "chai";
 import stringWidth from "string-width";
 import { commandsOf } from "../../../services/shared/cli/definition.ts";
 import { smsctlProgram } from "../../../services/smsctl/cli/tree.ts";
+import { COMPILE_CACHE } from "../../support/compile-cache.ts";
 import { insertDeadLetter } from "../../support/dead-letter.ts";
 import type { Owned } from "../../support/isolation-rpc-cases.ts";
 import { ISOLATION_SETTINGS, makeOwned, OWNERS } from "../../support/isolation-world.ts";
@@ -84,7 +85,7 @@ describe("smsctl's screens", function () {
 
   function run(width: number, ...words: string[]): Promise<{ code: number; out: string }> {
     const env = {
-      ...process.env,
+      ...{ ...process.env, ...COMPILE_CACHE },
       ...settingsOf(rest.stack),
       CARRIER_OPS: rest.stack.ops.carrier,
       COLUMNS: String(width),

@@ -14,8 +14,8 @@ import {
 import { freeNames } from "../../support/isolation-world.ts";
 import { fillPath, type OpenApiOperation, operationsOf } from "../../support/openapi-operations.ts";
 import { ROLES_OF_OPERATION } from "../../support/operation-roles.ts";
-import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
-import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
+import { type Customer, oneProcessStack, type RestStack } from "../../support/rest.ts";
+import type { TestStack } from "../../support/stack.ts";
 
 /** Routes of the console that need the scope of people, which no key has. */
 const OWNERS_ROUTES = [
@@ -41,13 +41,9 @@ describe("the roles of the console", function () {
 
   before(async function () {
     this.timeout(240_000);
-    rest = await openRestStack(BROWSER_SETTINGS, { processes: ONE_PROCESS });
+    rest = await oneProcessStack(BROWSER_SETTINGS);
     customer = await rest.addCustomer();
     operations = operationsOf((await rest.call("GET", "/openapi.json")).body);
-  });
-  after(async function () {
-    this.timeout(60_000);
-    await rest?.close();
   });
 
   /** Ids that nothing has: a call that is allowed finds nothing, so one role's calls change nothing for the next. */

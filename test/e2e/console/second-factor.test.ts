@@ -13,8 +13,8 @@ import {
   signedInBrowser,
 } from "../../support/console-browser.ts";
 import { type Mailbox, openMailbox } from "../../support/mailbox.ts";
-import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
-import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
+import { type Customer, oneProcessStack, type RestStack } from "../../support/rest.ts";
+import type { TestStack } from "../../support/stack.ts";
 
 const FACTOR = `${API}/second-factor`;
 
@@ -27,13 +27,9 @@ describe("the second factor", function () {
 
   before(async function () {
     this.timeout(240_000);
-    rest = await openRestStack(BROWSER_SETTINGS, { processes: ONE_PROCESS });
+    rest = await oneProcessStack(BROWSER_SETTINGS);
     mailbox = openMailbox(rest.stack.dir);
     owner = await rest.addCustomer();
-  });
-  after(async function () {
-    this.timeout(60_000);
-    await rest?.close();
   });
 
   const openBrowser = () => openConsoleBrowser(rest.stack.gateway);

@@ -11,8 +11,8 @@ import {
 } from "../../support/console-browser.ts";
 import { type Mailbox, openMailbox } from "../../support/mailbox.ts";
 import { eventually } from "../../support/poll.ts";
-import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
-import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
+import { type Customer, oneProcessStack, type RestStack } from "../../support/rest.ts";
+import type { TestStack } from "../../support/stack.ts";
 
 describe("the console's sessions", function () {
   this.timeout(60_000);
@@ -22,13 +22,9 @@ describe("the console's sessions", function () {
 
   before(async function () {
     this.timeout(240_000);
-    rest = await openRestStack(BROWSER_SETTINGS, { processes: ONE_PROCESS });
+    rest = await oneProcessStack(BROWSER_SETTINGS);
     mailbox = openMailbox(rest.stack.dir);
     owner = await rest.addCustomer();
-  });
-  after(async function () {
-    this.timeout(60_000);
-    await rest?.close();
   });
 
   const openBrowser = (address?: string) => openConsoleBrowser(rest.stack.gateway, address);

@@ -10,9 +10,9 @@ import {
   openOperatorBrowser,
   operatorToken,
 } from "../../support/operator-browser.ts";
-import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
+import { type Customer, oneProcessStack, type RestStack } from "../../support/rest.ts";
 import { RPC_SERVICES } from "../../support/rpc-services.ts";
-import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
+import type { TestStack } from "../../support/stack.ts";
 
 describe("the operators' console", function () {
   this.timeout(60_000);
@@ -21,12 +21,8 @@ describe("the operators' console", function () {
 
   before(async function () {
     this.timeout(240_000);
-    rest = await openRestStack({}, { processes: ONE_PROCESS });
+    rest = await oneProcessStack();
     customer = await rest.addCustomer();
-  });
-  after(async function () {
-    this.timeout(60_000);
-    await rest?.close();
   });
 
   async function signedIn(person: string, role: OperatorRole): Promise<OperatorBrowser> {

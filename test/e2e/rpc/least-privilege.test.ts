@@ -1,25 +1,23 @@
 import { expect } from "chai";
 import { SERVICE_PROCESSES } from "../../../deploy/dev/process-table.ts";
 import { callerToken } from "../../../deploy/dev/rpc-callers.ts";
+import type { StackFile } from "../../../deploy/dev/stack-file.ts";
 import { WalletService } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { methodsOf, OPERATOR } from "../../../services/shared/caller-methods.ts";
 import { SERVICE_ADDRESSES } from "../../../services/shared/service-addresses.ts";
 import { callRest } from "../../support/customer.ts";
 import { eventually } from "../../support/poll.ts";
+import { sharedRestStack } from "../../support/rest.ts";
 import { RPC_SERVICES } from "../../support/rpc-services.ts";
-import { startTestStack, type TestStack } from "../../support/stack.ts";
 
 const CALLERS = [...SERVICE_PROCESSES.map(({ name }) => name), OPERATOR];
 
 describe("callers and their methods", function () {
   this.timeout(120_000);
-  let stack: TestStack;
+  let stack: StackFile;
 
   before(async () => {
-    stack = await startTestStack({ processes: SERVICE_PROCESSES });
-  });
-  after(async () => {
-    await stack?.stop();
+    ({ stack } = await sharedRestStack());
   });
 
   /** The HTTP status of an RPC in JSON with an empty request. */

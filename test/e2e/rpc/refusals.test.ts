@@ -19,7 +19,8 @@ import {
   createGrpcJsTransport,
   type RpcTransport,
 } from "../../../services/shared/rpc/transport.ts";
-import { ONE_PROCESS, startTestStack, type TestStack } from "../../support/stack.ts";
+import { oneProcessStack } from "../../support/rest.ts";
+import type { TestStack } from "../../support/stack.ts";
 
 /** Clients that may call every method, as no service may. */
 const clientsOver = (transport: RpcTransport) => ({
@@ -153,16 +154,12 @@ describe("RPC: invalid requests", function () {
 
   before(async function () {
     this.timeout(180_000);
-    stack = await startTestStack({ processes: ONE_PROCESS, settings: { LOG_LEVEL: "warn" } });
+    ({ stack } = await oneProcessStack());
     const { grpc, grpc_token: token } = stack;
     transport = createGrpcJsTransport({ target: grpc.messaging ?? "", token });
     services = clientsOver(transport);
   });
-  after(async function () {
-    this.timeout(60_000);
-    transport?.close();
-    await stack?.stop();
-  });
+  after(() => transport?.close());
 
   async function refusalOf(call: Promise<unknown>) {
     return call.then(

@@ -4,8 +4,9 @@
  */
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { expect } from "chai";
+import { oneProcessStack } from "../../support/rest.ts";
 import { allRpcMethods, type RpcMethod } from "../../support/rpc-methods.ts";
-import { ONE_PROCESS, startTestStack, type TestStack } from "../../support/stack.ts";
+import type { TestStack } from "../../support/stack.ts";
 
 /** A field with a tag of nine bytes, which protobuf does not have. */
 const NO_MESSAGE = Buffer.from("ffffffffffffffffff", "hex");
@@ -20,14 +21,10 @@ describe("RPC callers: every method of every service", function () {
 
   before(async function () {
     this.timeout(180_000);
-    stack = await startTestStack({ processes: ONE_PROCESS, settings: { LOG_LEVEL: "warn" } });
+    ({ stack } = await oneProcessStack());
     client = new Client(stack.grpc.messaging ?? "", credentials.createInsecure());
   });
-  after(async function () {
-    this.timeout(60_000);
-    client?.close();
-    await stack?.stop();
-  });
+  after(() => client?.close());
 
   /** The status of a call over gRPC whose request cannot be decoded. */
   function call(

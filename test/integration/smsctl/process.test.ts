@@ -12,6 +12,7 @@ import { WalletService } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { WebhookService } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { createRpcServer } from "../../../services/shared/rpc/server.ts";
 import { collectOutput } from "../../support/child-output.ts";
+import { COMPILE_CACHE } from "../../support/compile-cache.ts";
 
 const MAIN = join(import.meta.dirname, "../../../services/smsctl/main.ts");
 const TOKEN = "0123456789abcdef0123456789abcdef";
@@ -73,7 +74,7 @@ describe("smsctl as a process", function () {
 
   function start(env: Record<string, string>, ...words: string[]): ChildProcess {
     return spawn(process.execPath, [MAIN, ...words], {
-      env: { PATH: process.env.PATH, ...env },
+      env: { PATH: process.env.PATH, ...COMPILE_CACHE, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
   }
