@@ -207,6 +207,7 @@ describe("the store of submissions", () => {
         [1000, 2000],
         // Not after the time from which it may be matched by recipient and sender.
         [2500, 3000],
+        [3000, 4500],
         [60 * MINUTE_MS, 62 * MINUTE_MS],
         [62 * MINUTE_MS, 64 * MINUTE_MS],
       ] as const) {
