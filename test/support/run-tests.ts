@@ -30,6 +30,7 @@ const SHARED_FOLDERS: readonly string[] = [
 ];
 /** Files of these folders with a process of their own, and why. */
 const ALONE: Readonly<Record<string, string>> = {
+  "test/contract/gateway/body-budget.test.ts": "measures the memory of its process",
   "test/integration/messaging/retention.test.ts":
     "deletes by the times of ids, which other files have moved into the future",
 };
