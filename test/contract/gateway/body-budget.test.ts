@@ -88,7 +88,7 @@ describe("REST: memory budgets", () => {
   });
 
   it("a body in chunks of one byte takes little more memory than its bytes", async function () {
-    this.timeout(20_000);
+    this.timeout(60_000);
     app = await openRestApp();
     const start = `POST ${SEND} HTTP/1.1\r\n${lines(
       "Content-Type: application/json",
