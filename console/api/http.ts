@@ -123,8 +123,8 @@ function toQuery(query: CallOptions["query"]): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value === undefined || value === "") continue;
-    if (Array.isArray(value)) params.set(name, value.join(","));
-    else params.set(name, String(value));
+    // A parameter of several values is repeated (docs/contract.md#lists).
+    for (const one of Array.isArray(value) ? value : [value]) params.append(name, String(one));
   }
   const text = params.toString();
   return text === "" ? "" : `?${text}`;

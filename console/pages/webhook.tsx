@@ -2,7 +2,7 @@ import { useCallback, useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import { webhooks } from "../api/console.ts";
 import type { Delivery, Endpoint } from "../api/types.ts";
-import { describeHealth, lastAnswer } from "../core/endpoint-health.ts";
+import { lastAnswer } from "../core/endpoint-health.ts";
 import { useAction } from "../core/use-action.ts";
 import { usePages } from "../core/use-pages.ts";
 import { useResource } from "../core/use-resource.ts";
@@ -20,18 +20,13 @@ import { ConfirmButton } from "../parts/confirm.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { SelectField } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";
-import { readHealth } from "../parts/warnings.tsx";
+import { WebhookHealth } from "../parts/webhook-health.tsx";
 
 /** One endpoint: its state, its log, and what can be done about a failure. */
 export function WebhookPage() {
   const id = useRoute().params.id ?? "";
   const { route } = useLocation();
   const found = useResource(`webhook ${id}`, () => webhooks.get(id), 10_000);
-  const health = useResource(
-    `health ${id}`,
-    async () => describeHealth(await readHealth(id)),
-    60_000,
-  );
   const [secret, setSecret] = useState("");
   const [sentAt, setSentAt] = useState(0);
   const test = useAction(
@@ -98,15 +93,7 @@ export function WebhookPage() {
       <Facts
         rows={[
           ["Status", <Status key="s" value={endpoint.status} />],
-          [
-            "How it goes",
-            health.data !== undefined && (
-              <span key="h" class="fault">
-                {health.data}
-              </span>
-            ),
-          ],
-          ["Turned off because", endpoint.disabled_reason?.replaceAll("_", " ")],
+          ["How it goes", <WebhookHealth key="h" endpoint={endpoint} />],
           ["Description", endpoint.description],
           ["Events", endpoint.event_types.length === 0 ? "all" : endpoint.event_types.join(", ")],
         ]}

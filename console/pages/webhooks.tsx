@@ -1,14 +1,13 @@
 import { useState } from "preact/hooks";
 import { webhooks } from "../api/console.ts";
 import type { Endpoint } from "../api/types.ts";
-import { describeHealth } from "../core/endpoint-health.ts";
 import { useAction } from "../core/use-action.ts";
 import { useResource } from "../core/use-resource.ts";
 import { Copy, Empty, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { faultOf, TextField } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";
-import { readHealth } from "../parts/warnings.tsx";
+import { WebhookHealth } from "../parts/webhook-health.tsx";
 
 /** Where the account's own systems hear of events. */
 export function WebhooksPage() {
@@ -43,7 +42,7 @@ export function WebhooksPage() {
               cell: (row) => <a href={`/console/webhooks/${row.id}`}>{row.url}</a>,
             },
             { heading: "Status", cell: (row) => <Status value={row.status} /> },
-            { heading: "How it goes", cell: (row) => <Health endpoint={row} /> },
+            { heading: "How it goes", cell: (row) => <WebhookHealth endpoint={row} /> },
             { heading: "Events", cell: (row) => eventsOf(row) },
             { heading: "Made", isMinor: true, cell: (row) => <Time at={row.created_at} /> },
           ]}
@@ -66,23 +65,6 @@ export function WebhooksPage() {
         </Dialog>
       )}
     </>
-  );
-}
-
-/** Why it is off, or the failures of the last day. */
-function Health({ endpoint: { id, status, disabled_reason } }: { readonly endpoint: Endpoint }) {
-  const isOn = status === "enabled";
-  const found = useResource(
-    `health ${id} ${status}`,
-    async () => (isOn ? (describeHealth(await readHealth(id)) ?? "") : ""),
-    60_000,
-  );
-  if (!isOn) return <>{disabled_reason?.replaceAll("_", " ")}</>;
-  if (found.data === undefined) return null;
-  return found.data === "" ? (
-    <span class="muted">no failure in the last day</span>
-  ) : (
-    <span class="fault">{found.data}</span>
   );
 }
 

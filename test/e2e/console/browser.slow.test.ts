@@ -146,6 +146,13 @@ describe("the console in a browser", function () {
     expect(await row.textContent()).to.match(/50 %NGN/);
     await page.getByLabel("30 days").check();
     await page.getByRole("img", { name: /^Messages: 2/ }).waitFor();
+    const failed = page.getByRole("region", { name: "Not delivered, and why" });
+    const reason = { name: /9901.*The handset could not be reached/ };
+    await failed.getByRole("row", reason).waitFor();
+    await failed.getByRole("link", { name: "All of the last 7 days" }).click();
+    await page.getByRole("heading", { name: "Messages", level: 1 }).waitFor();
+    await page.getByRole("row", reason).waitFor();
+    expect(await page.getByRole("row", { name: /4567/ }).count(), "a delivered one").to.equal(0);
     expect(faults).to.deep.equal([]);
     await context.close();
   });

@@ -2,13 +2,16 @@
  * The operators' console in Chromium, on a whole stack: an operator's day, accessibility of every page in both themes
  * and at the width of a phone. Skipped where there is no Chromium.
  */
+
 import { expect } from "chai";
 import type { Browser, BrowserContext } from "playwright-core";
+import { freePortRange } from "../../../deploy/dev/ports.ts";
 import { OperatorRole } from "../../../proto/gen/sms/v1/operator_pb.js";
 import { EntryKind } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { openChromium, openWatchedPage, seriousFindings } from "../../support/console-pages.ts";
 import { operatorToken } from "../../support/operator-browser.ts";
 import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
+import { smsctl } from "../../support/smsctl.ts";
 import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
 
 const DESKTOP = { viewport: { width: 1280, height: 800 } };
@@ -155,6 +158,22 @@ describe("the operators' console in a browser", function () {
     }
     expect(faults).to.deep.equal([]);
     await context.close();
+  });
+
+  it("the overview says why a connector has no link to its carrier", async () => {
+    const port = String(await freePortRange(1));
+    const settings = ["--host", "127.0.0.1", "--port", port, "--system-id", "x", "--password", "y"];
+    const added = await smsctl(rest.stack, "connector", "add", "dead", ...settings);
+    expect(added.code, added.error).to.equal(0);
+    const context = await browser.newContext(PHONE);
+    const { page, faults } = await signIn(context, "ada@example.org", OperatorRole.SUPPORT);
+    const why = /The connector dead has no link to its carrier: .*ECONNREFUSED/;
+    await page.getByRole("link", { name: why }).click({ timeout: 60_000 });
+    const card = page.getByRole("region", { name: "dead", exact: true });
+    await card.getByText("ECONNREFUSED").first().waitFor();
+    expect(faults).to.deep.equal([]);
+    await context.close();
+    expect((await smsctl(rest.stack, "connector", "remove", "dead")).code).to.equal(0);
   });
 
   it("a connector is paused and resumed, and a number is explained", async () => {
