@@ -168,6 +168,9 @@ describe("a first day in the console", function () {
     const { page, hands } = story;
     await open(story, "Statement");
     await page.getByRole("row", { name: /top up.*NGN 1,000\.00/ }).waitFor();
+    const charge = page.getByRole("row", { name: /charge.*Spring/ });
+    await charge.first().waitFor();
+    expect(await charge.count(), "those of the campaign alone name it").to.equal(2);
     const download = page.waitForEvent("download");
     await hands.press(button(page, "Download as CSV"));
     const file = readFileSync(await (await download).path(), "utf8");

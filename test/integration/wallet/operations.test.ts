@@ -217,6 +217,21 @@ describe("operator actions on a wallet", function () {
     expect((await readFile(file, "utf8")).trimEnd().split("\r\n")).to.deep.equal(rows);
   });
 
+  it("smsctl lists the entries of one campaign", async () => {
+    const { tenantId } = await withHistory(newCustomer);
+    const campaignId = newId("campaign");
+    const hold = { tenantId, reservationId: newId("reservation"), amount: 5n, messageCount: 1 };
+    await client.placeHold({ ...hold, campaignId });
+    const words = ["wallet", "entries", "--tenant", tenantId, "--campaign", campaignId];
+    const found = (await ctl(...words)).value as Record<string, string>[];
+    expect(found.map(({ kind, campaign_id: campaign }) => ({ kind, campaign }))).to.deep.equal([
+      { kind: "hold", campaign: campaignId },
+    ]);
+    const file = join(folder, "campaign.csv");
+    expect((await ctl(...words, "--csv", file)).value).to.deep.equal({ file, entries: 1 });
+    expect(await readFile(file, "utf8")).to.contain(`,${campaignId}\r\n`);
+  });
+
   it("smsctl lists one kind and continues at a cursor", async () => {
     const { tenantId, lines } = await withHistory(newCustomer);
     const words = ["wallet", "entries", "--tenant", tenantId, "--kind", "hold,fund"];
