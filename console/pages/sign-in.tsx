@@ -7,6 +7,7 @@ import { useResource } from "../core/use-resource.ts";
 import { ProblemBox } from "../parts/basics.tsx";
 import { CodeField } from "../parts/code-field.tsx";
 import { faultOf, TextField } from "../parts/form.tsx";
+import { ProviderButton } from "../parts/provider-button.tsx";
 
 /** Why a sign-in through the provider failed. The page never shows a word of the address itself. */
 const REFUSED: Readonly<Record<string, string>> = {
@@ -90,10 +91,6 @@ function AskForLink() {
     () => session.ask(email),
     () => setSent(true),
   );
-  const oidc = useAction(
-    () => session.beginOidc(),
-    ({ url }) => location.assign(url),
-  );
   if (isSent) {
     return (
       <div role="status">
@@ -110,19 +107,7 @@ function AskForLink() {
   const provider = methods.data?.oidc ?? null;
   return (
     <>
-      {provider !== null && (
-        <div class="provider">
-          <button
-            type="button"
-            class="primary"
-            disabled={oidc.isBusy}
-            onClick={() => void oidc.run()}
-          >
-            Sign in with {provider}
-          </button>
-          <ProblemBox problem={oidc.problem} />
-        </div>
-      )}
+      {provider !== null && <ProviderButton name={provider} begin={() => session.beginOidc()} />}
       {methods.data?.email === false ? (
         <p class="muted">
           This installation sends no e-mail. {provider === null && "Ask your provider for a link."}

@@ -71,6 +71,7 @@ export const CALLER_METHODS: Readonly<Record<string, MethodsByInterface>> = {
   "operator-console": {
     "sms.v1.TenantService": [
       ...["OpenOperatorSession", "AuthenticateOperator", "ListOperatorSessions"],
+      ...["GetOperatorSignInMethods", "BeginOperatorOidcSignIn", "CompleteOperatorOidcSignIn"],
       ...["EndOperatorSession", "GetTenant", "GetTenants", "ListTenants", "UpdateTenant"],
       ...["ListApiKeys", "RevokeApiKey", "ListPeople", "RemovePerson", "ListOperators"],
       ...["ListChecks", "ListAuditRecords"],

@@ -44,6 +44,20 @@ export const TENANT_SETTINGS = {
   OIDC_NAME: matching(/^[^\r\n]{1,60}$/, "a name of up to 60 characters", "single sign-on"),
   /** The public address of the operators' console, without a path, for links. */
   OPERATOR_CONSOLE_URL: webAddress(""),
+  /**
+   * The operators' OpenID Connect provider, with rules as of `OIDC_ISSUER`; empty for none. Needs
+   * `OPERATOR_OIDC_CLIENT_ID` and `OPERATOR_CONSOLE_URL`. The provider sends browsers back to
+   * `<OPERATOR_CONSOLE_URL>/operators/api/oidc/callback`.
+   */
+  OPERATOR_OIDC_ISSUER: readBy(checkIssuer, ""),
+  OPERATOR_OIDC_CLIENT_ID: text(""),
+  OPERATOR_OIDC_CLIENT_SECRET: text(""),
+  OPERATOR_OIDC_CLIENT_AUTH: oneOf(["basic", "post"], "basic"),
+  OPERATOR_OIDC_NAME: matching(
+    /^[^\r\n]{1,60}$/,
+    "a name of up to 60 characters",
+    "single sign-on",
+  ),
 } as const satisfies Schema;
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
@@ -56,12 +70,21 @@ function checkIssuer(text: string): void {
   throw new Error("must be an https:// address");
 }
 
+/** A provider and the settings that it needs. */
+const NEEDED = [
+  ["OIDC_ISSUER", "OIDC_CLIENT_ID", "CONSOLE_URL"],
+  ["OPERATOR_OIDC_ISSUER", "OPERATOR_OIDC_CLIENT_ID", "OPERATOR_CONSOLE_URL"],
+] as const;
+
 /** The faults of settings that need each other. */
 export function oidcFaults(
-  config: Readonly<Record<"OIDC_ISSUER" | "OIDC_CLIENT_ID" | "CONSOLE_URL", string>>,
+  config: Readonly<Partial<Record<(typeof NEEDED)[number][number], string>>>,
 ): readonly string[] {
-  if (config.OIDC_ISSUER === "") return [];
-  return (["OIDC_CLIENT_ID", "CONSOLE_URL"] as const)
-    .filter((name) => config[name] === "")
-    .map((name) => `${name} is required with OIDC_ISSUER`);
+  return NEEDED.flatMap(([issuer, ...others]) =>
+    (config[issuer] ?? "") === ""
+      ? []
+      : others
+          .filter((name) => (config[name] ?? "") === "")
+          .map((name) => `${name} is required with ${issuer}`),
+  );
 }

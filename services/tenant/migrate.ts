@@ -124,6 +124,15 @@ const IDENTITY_SHAPES: readonly CollectionShape[] = [
     },
   },
   {
+    name: "operator_oidc_sign_ins",
+    indexes: [{ key: { expires_at: 1 }, name: "kept", expireAfterSeconds: 0 }],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "checks", "expires_at"],
+      properties: { _id: { bsonType: "binData" }, checks: TEXT, expires_at: DATE },
+    },
+  },
+  {
     name: "sign_in_attempts",
     indexes: [{ key: { expires_at: 1 }, name: "kept", expireAfterSeconds: 0 }],
     validator: { bsonType: "object", required: ["_id", "count", "next_at", "expires_at"] },

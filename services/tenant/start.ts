@@ -16,6 +16,7 @@ import { createSealedAnswers } from "./adapters/sealed-answers.ts";
 import { signInHandlers } from "./adapters/sign-in-rpc.ts";
 import { createCheckService } from "./app/checks.ts";
 import type { OidcProvider, SessionInvalidation } from "./app/identity-ports.ts";
+import { linkAfterOidc } from "./app/oidc-link.ts";
 import { createOidcSignInService } from "./app/oidc-sign-in.ts";
 import { createOperatorService } from "./app/operators.ts";
 import { createPeopleService } from "./app/people.ts";
@@ -73,13 +74,23 @@ export async function start(context: ServiceContext): Promise<void> {
   const box = createSecretBox(config.ENCRYPTION_KEYS);
   const handlers = createIdentity(context, config, { mongo, audit, box, tenants, invalidation });
   const answers = createSealedAnswers(createKeyedAnswers(mongo.db, config.IDEMPOTENCY_TTL_MS), box);
+  const operatorsUrl = withoutSlash(config.OPERATOR_CONSOLE_URL);
   const operators = createOperatorService({
     store: createOperatorStore(mongo.client, mongo.db, audit),
-    linkUrl: linkTo(`${withoutSlash(config.OPERATOR_CONSOLE_URL)}/operators`),
+    linkUrl: linkTo(`${operatorsUrl}/operators`),
     clock,
   });
   const checks = checkHandlers(createCheckService(createCheckStore(mongo.db), clock));
-  const identities = { ...handlers, ...operatorHandlers(operators), ...checks };
+  const provider = openProvider(config, "OPERATOR_", `${operatorsUrl}/operators`, { log, clock });
+  const operatorOidc = createOidcSignInService({
+    provider,
+    store: createOidcSignInStore(mongo.db, box, "operator_oidc_sign_ins"),
+    linkFor: operators.linkAfterOidc,
+    clock,
+  });
+  const oidcName = provider === undefined ? "" : config.OPERATOR_OIDC_NAME;
+  const operating = operatorHandlers(operators, operatorOidc, { oidcName });
+  const identities = { ...handlers, ...operating, ...checks };
   context.serve(tenantRoutes(tenants, identities, audit, answers));
 }
 
@@ -131,12 +142,11 @@ function createIdentity(
     linkUrl: linkTo(`${consoleUrl}/console`),
     clock,
   };
-  const provider = openProvider(config, consoleUrl, { log, clock });
+  const provider = openProvider(config, "", `${consoleUrl}/console`, { log, clock });
   const oidc = createOidcSignInService({
     provider,
     store: createOidcSignInStore(mongo.db, box),
-    people,
-    links: sessions,
+    linkFor: (email) => linkAfterOidc({ people, sessions, clock }, email),
     clock,
   });
   return {
@@ -154,16 +164,19 @@ function createIdentity(
 /** The provider of the settings; undefined when they name none. */
 function openProvider(
   config: Config<typeof TENANT_SETTINGS>,
-  consoleUrl: string,
+  prefix: "" | "OPERATOR_",
+  /** The address of the console's pages. */
+  pages: string,
   context: Pick<ServiceContext, "log" | "clock">,
 ): OidcProvider | undefined {
-  if (config.OIDC_ISSUER === "") return undefined;
+  const issuer = config[`${prefix}OIDC_ISSUER`];
+  if (issuer === "") return undefined;
   return createOidcProvider({
     ...context,
-    issuer: config.OIDC_ISSUER,
-    clientId: config.OIDC_CLIENT_ID,
-    clientSecret: config.OIDC_CLIENT_SECRET,
-    clientAuth: config.OIDC_CLIENT_AUTH,
-    redirectUri: `${consoleUrl}/console/api/oidc/callback`,
+    issuer,
+    clientId: config[`${prefix}OIDC_CLIENT_ID`],
+    clientSecret: config[`${prefix}OIDC_CLIENT_SECRET`],
+    clientAuth: config[`${prefix}OIDC_CLIENT_AUTH`],
+    redirectUri: `${pages}/api/oidc/callback`,
   });
 }

@@ -234,6 +234,9 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "TenantService/GetSignInMethods": internal("it says how people sign in to the installation"),
   "TenantService/BeginOidcSignIn": internal("any person may begin to sign in"),
   "TenantService/CompleteOidcSignIn": internal("the provider names the person"),
+  "TenantService/GetOperatorSignInMethods": internal(OPERATORS),
+  "TenantService/BeginOperatorOidcSignIn": internal(OPERATORS),
+  "TenantService/CompleteOperatorOidcSignIn": internal(OPERATORS),
   "TenantService/InvitePerson": internal(MAKES),
   "TenantService/ListPeople": list("person", onlyTenant),
   "TenantService/ChangeRole": thing((tenantId, own) => ({

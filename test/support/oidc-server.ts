@@ -105,3 +105,21 @@ function closeServer(server: Server): Promise<void> {
     server.close(() => resolve());
   });
 }
+
+/** Signs a browser in at the provider; returns the address that it sends the browser back to. */
+export async function signInAt(provider: OidcServer, start: URL): Promise<URL> {
+  const cookies = new Map<string, string>();
+  let url = start;
+  while (url.origin === provider.issuer) {
+    const cookie = [...cookies].map((pair) => pair.join("=")).join("; ");
+    const response = await fetch(url, { redirect: "manual", headers: { cookie } });
+    for (const set of response.headers.getSetCookie()) {
+      const [pair = ""] = set.split(";");
+      cookies.set(pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1));
+    }
+    const location = response.headers.get("location");
+    if (location === null) throw new Error(`the provider refused: ${await response.text()}`);
+    url = new URL(location, url);
+  }
+  return url;
+}

@@ -12,6 +12,8 @@ export type OwnSession = {
 };
 
 export const session = {
+  methods: () => data(call<One<{ readonly oidc: string | null }>>("GET", `${OWN}/sign-in`)),
+  beginOidc: () => data(call<One<{ readonly url: string }>>("POST", `${OWN}/oidc`)),
   open: (token: string) => call("POST", `${OWN}/session`, { body: { token } }),
   own: (signal: AbortSignal) => data(call<One<OwnSession>>("GET", `${OWN}/session`, { signal })),
   end: () => call("DELETE", `${OWN}/session`),

@@ -58,6 +58,17 @@ export async function admit(
   };
 }
 
+/** Admits a request without a session: throws `origin_not_allowed`, and `rate_limited` in a flood. */
+export function admitStranger(admission: Admission, context: Context): void {
+  checkOrigin(admission.ownOrigin, context);
+  limitStranger(admission);
+}
+
+/** Throws `rate_limited` in a flood of sign-ins. */
+export function limitStranger({ strangers }: Admission): void {
+  if (!strangers.take(1)) throw new AppError("rate_limited", "Too many requests; wait a little.");
+}
+
 /** Throws `origin_not_allowed` for a request of another site's page. */
 export function checkOrigin(ownOrigin: string, context: Context): void {
   if (isFromConsole(context.method, context.req.headers, ownOrigin)) return;

@@ -7,7 +7,7 @@ import { toAppError } from "../../shared/rpc/error-status.ts";
 import { CONSOLE_HEADERS, createConsoleFiles } from "../../shared/web/console-files.ts";
 import { type Admission, admit } from "./admission.ts";
 import type { Routes } from "./routes.ts";
-import { openSession } from "./sessions.ts";
+import { signInRoutes } from "./sign-in.ts";
 
 const API = "/operators/api/";
 
@@ -58,11 +58,9 @@ function serve(admission: Admission, { fixed, rpc }: Routes, log: Logger): Middl
     context.set("Cache-Control", "no-store");
     const path = context.path.slice(API.length);
     const { requestId } = context.state as { requestId: string };
-    if (context.method === "POST" && path === "session") {
-      const body = await runInCall({ requestId }, () => openSession(admission, context));
-      context.status = 201;
-      context.body = body;
-      return;
+    const opening = signInRoutes[`${context.method} ${path}`];
+    if (opening !== undefined) {
+      return runInCall({ requestId }, () => opening(admission, context));
     }
     const call = await runInCall({ requestId }, () => admit(admission, context));
     const isRpc = path.startsWith("rpc/");

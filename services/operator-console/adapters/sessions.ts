@@ -4,17 +4,14 @@ import { AppError } from "../../shared/core/errors.ts";
 import { rpcAnswer } from "../../shared/rpc/call.ts";
 import { operatorRoleName } from "../../shared/rpc/operator-role.ts";
 import { mayCall, permittedMethods } from "../domain/role-table.ts";
-import { type Admission, addressOf, checkOrigin, OPERATOR_COOKIE } from "./admission.ts";
+import { type Admission, addressOf, admitStranger, OPERATOR_COOKIE } from "./admission.ts";
 import { readJson } from "./read-json.ts";
 import type { Routes } from "./routes.ts";
 
 /** Exchanges a link's token for a session, and sets its cookie. */
-export async function openSession(
-  { tenants, ownOrigin, strangers }: Admission,
-  context: Context,
-): Promise<object> {
-  checkOrigin(ownOrigin, context);
-  if (!strangers.take(1)) throw new AppError("rate_limited", "Too many requests; wait a little.");
+export async function openSession(admission: Admission, context: Context): Promise<void> {
+  admitStranger(admission, context);
+  const { tenants } = admission;
   const { token } = (await readJson(context)) as { token?: unknown };
   const userAgent = String(context.req.headers["user-agent"] ?? "");
   // A session that the browser had before is not continued: the new one has a secret of its own (session fixation).
@@ -24,7 +21,8 @@ export async function openSession(
   if (session === undefined) throw new AppError("internal_error", "A session is missing.");
   const lifetimeMs = Number(session.expiresAtMs - session.createdAtMs);
   context.set("Set-Cookie", OPERATOR_COOKIE.header(secret, lifetimeMs));
-  return { data: render(session, session.id) };
+  context.status = 201;
+  context.body = { data: render(session, session.id) };
 }
 
 /** The routes for the operator's own sessions. */

@@ -26,7 +26,9 @@ const COMMAND_LINE: Rule = { refused: "smsctl does it; no page needs it" };
 const CUSTOMERS: Rule = { refused: "customers do it, through the gateway" };
 const SERVICES: Rule = { refused: "services call each other with it" };
 const CHECKS: Rule = { refused: "smsctl check streams it" };
-const SIGN_IN: Rule = { refused: "the console calls it itself, for the session of the cookie" };
+const SIGN_IN: Rule = {
+  refused: "the console calls it itself, to sign in or for the session of the cookie",
+};
 const AS_TENANT: Rule = { refused: "it would sign an operator in as a tenant" };
 const ALONE: Rule = { refused: "one person alone could fund any amount; RequestFunding does it" };
 
@@ -67,6 +69,9 @@ export const ROLE_TABLE: Readonly<Record<string, Readonly<Record<string, Rule>>>
     BeginOidcSignIn: CUSTOMERS,
     CompleteOidcSignIn: AS_TENANT,
     CreateOperatorLink: { refused: "a session could give itself another role; smsctl does it" },
+    GetOperatorSignInMethods: SIGN_IN,
+    BeginOperatorOidcSignIn: SIGN_IN,
+    CompleteOperatorOidcSignIn: SIGN_IN,
     OpenOperatorSession: SIGN_IN,
     AuthenticateOperator: SIGN_IN,
     ListOperatorSessions: SIGN_IN,

@@ -6,6 +6,7 @@ import type {
 } from "../../../proto/gen/sms/v1/operator_pb.js";
 import type { TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { readOperatorRole, WIRE_OPERATOR_ROLE } from "../../shared/rpc/operator-role.ts";
+import type { OidcSignInService } from "../app/oidc-sign-in.ts";
 import type { OperatorService, SignedInOperator } from "../app/operators.ts";
 import type { Operator } from "../domain/operator.ts";
 
@@ -14,6 +15,8 @@ const TOKEN_CHARS_MAX = 128;
 /** The handlers for operators and their sessions: mapping between protobuf and the domain. */
 export function operatorHandlers(
   operators: OperatorService,
+  oidc: OidcSignInService,
+  methods: { readonly oidcName: string },
 ): Partial<ServiceImpl<typeof TenantService>> {
   return {
     createOperatorLink: async ({ person, role, lifetimeMs }) => {
@@ -25,6 +28,11 @@ export function operatorHandlers(
         operator: operatorToProto(made.operator),
       };
     },
+    getOperatorSignInMethods: async () => methods,
+    beginOperatorOidcSignIn: () => oidc.begin(),
+    completeOperatorOidcSignIn: async ({ browserSecret, query }) => ({
+      token: await oidc.complete(browserSecret.slice(0, TOKEN_CHARS_MAX), query),
+    }),
     openOperatorSession: async ({ token, address, userAgent }) => {
       const opened = await operators.openSession(token.slice(0, TOKEN_CHARS_MAX), {
         address,

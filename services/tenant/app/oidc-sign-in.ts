@@ -1,28 +1,26 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { hashSecret } from "../domain/api-key.ts";
-import { canonicalEmail } from "../domain/email.ts";
 import { newSecretText } from "../domain/secrets.ts";
-import { LINK_MS } from "../domain/sign-in-link.ts";
-import type { OidcProvider, OidcSignInStore, PeopleStore, SessionStore } from "./identity-ports.ts";
+import type { OidcProvider, OidcSignInStore } from "./identity-ports.ts";
 
 /** The longest time between the start of a sign-in and the return from the provider. */
 export const OIDC_SIGN_IN_MS = 10 * 60_000;
 
 const QUERY_CHARS_MAX = 8192;
 
-/** The use cases of sign-in through an OpenID Connect provider. */
+/** The use cases of sign-in through an OpenID Connect provider, for the people of one console. */
 export type OidcSignInService = ReturnType<typeof createOidcSignInService>;
 
 export function createOidcSignInService(parts: {
   /** Absent for installations without one. */
   readonly provider: OidcProvider | undefined;
   readonly store: OidcSignInStore;
-  readonly people: Pick<PeopleStore, "findPersonByEmail">;
-  readonly links: Pick<SessionStore, "insertLink">;
+  /** Makes a one-time link for the person of an address that the provider verified; throws `not_found`. */
+  readonly linkFor: (email: string) => Promise<string>;
   readonly clock: Clock;
 }) {
-  const { provider, store, people, links, clock } = parts;
+  const { provider, store, linkFor, clock } = parts;
 
   function found(): OidcProvider {
     if (provider !== undefined) return provider;
@@ -41,8 +39,8 @@ export function createOidcSignInService(parts: {
 
     /**
      * Ends a sign-in that the same browser began, once, with the token of a link. The link asks for the second factor
-     * like any other. Errors: `unauthenticated`, `email_not_verified`, `not_found` for an address that was not
-     * invited, `service_unavailable`.
+     * like any other. Errors: `unauthenticated`, `email_not_verified`, `not_found` for an address of no person here,
+     * `service_unavailable`.
      */
     async complete(browserSecret: string, query: string): Promise<string> {
       const known = found();
@@ -55,14 +53,7 @@ export function createOidcSignInService(parts: {
       if (!identity.isEmailVerified) {
         throw new AppError("email_not_verified", "The provider has not verified this address.");
       }
-      const personId = await people.findPersonByEmail(canonicalEmail(identity.email));
-      if (personId === undefined) {
-        throw new AppError("not_found", "This address was not invited.");
-      }
-      const token = newSecretText("oil");
-      const expiresAtMs = clock.now() + LINK_MS.oidc;
-      await links.insertLink(hashSecret(token), { kind: "oidc", expiresAtMs, personId });
-      return token;
+      return linkFor(identity.email);
     },
   };
 }

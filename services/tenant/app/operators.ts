@@ -16,7 +16,7 @@ import {
   noSession,
   shortBrowser,
 } from "../domain/session.ts";
-import { askedLifetime, refusedLink } from "../domain/sign-in-link.ts";
+import { askedLifetime, LINK_MS, refusedLink } from "../domain/sign-in-link.ts";
 import type { OperatorStore } from "./operator-ports.ts";
 
 /** An open session and the present role of its person. */
@@ -62,6 +62,21 @@ export function createOperatorService(parts: {
       const decide = (present: OperatorRole | undefined) => roleAfter(role, present);
       const operator = await store.addLink(hashSecret(token), link, decide, nowMs);
       return { url: linkUrl(token), expiresAtMs: link.expiresAtMs, operator };
+    },
+
+    /** A link for an operator whose address a provider verified; the role stays. Errors: `not_found`. */
+    async linkAfterOidc(email: string): Promise<string> {
+      const person = canonicalEmail(email);
+      const token = newSecretText("opl");
+      const nowMs = clock.now();
+      // The provider says who a person is, not who is an operator: that is only what `smsctl` has stored.
+      const keepRole = (present: OperatorRole | undefined) => {
+        if (present !== undefined) return present;
+        throw new AppError("not_found", "This address is no operator's.");
+      };
+      const link = { person, expiresAtMs: nowMs + LINK_MS.oidc };
+      await store.addLink(hashSecret(token), link, keepRole, nowMs);
+      return token;
     },
 
     /** Exchanges a link's token for a session, once. Errors: `not_found`. */

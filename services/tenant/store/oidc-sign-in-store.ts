@@ -14,9 +14,16 @@ type OidcSignInDocument = {
 
 const CONTEXT = "oidc_sign_in";
 
+/** The collections of sign-ins: a browser that began one for a console cannot complete it for the other. */
+export type OidcSignInCollection = "oidc_sign_ins" | "operator_oidc_sign_ins";
+
 /** The MongoDB adapter of sign-ins that are at the provider. */
-export function createOidcSignInStore(db: Db, box: SecretBox): OidcSignInStore {
-  const signIns = db.collection<OidcSignInDocument>("oidc_sign_ins");
+export function createOidcSignInStore(
+  db: Db,
+  box: SecretBox,
+  name: OidcSignInCollection = "oidc_sign_ins",
+): OidcSignInStore {
+  const signIns = db.collection<OidcSignInDocument>(name);
   return {
     async insert(hash, checks, expiresAtMs) {
       await guardMongo(

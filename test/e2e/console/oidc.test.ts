@@ -8,7 +8,7 @@ import {
   BROWSER_SETTINGS,
   openConsoleBrowser,
 } from "../../support/console-browser.ts";
-import { type OidcServer, startOidcServer } from "../../support/oidc-server.ts";
+import { type OidcServer, signInAt, startOidcServer } from "../../support/oidc-server.ts";
 import { type Customer, openRestStack, type RestStack } from "../../support/rest.ts";
 import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
 
@@ -62,24 +62,6 @@ describe("sign-in through OpenID Connect", function () {
     return { cookie: set.slice(0, set.indexOf(";")), url: new URL(answer.body.data.url) };
   }
 
-  /** Signs in at the provider; returns the address that it sends the browser back to. */
-  async function signInAt(start: URL): Promise<URL> {
-    const cookies = new Map<string, string>();
-    let url = start;
-    while (url.origin === provider.issuer) {
-      const cookie = [...cookies].map((pair) => pair.join("=")).join("; ");
-      const response = await fetch(url, { redirect: "manual", headers: { cookie } });
-      for (const set of response.headers.getSetCookie()) {
-        const [pair = ""] = set.split(";");
-        cookies.set(pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1));
-      }
-      const location = response.headers.get("location");
-      if (location === null) throw new Error(`the provider refused: ${await response.text()}`);
-      url = new URL(location, url);
-    }
-    return url;
-  }
-
   /** Follows the provider's redirection; returns where the gateway leads. */
   async function comeBack(query: string, cookie: string): Promise<string> {
     const headers = { cookie, origin: "", "sec-fetch-site": "cross-site" };
@@ -92,7 +74,7 @@ describe("sign-in through OpenID Connect", function () {
 
   async function signIn(): Promise<string> {
     const { cookie, url } = await begin();
-    return comeBack((await signInAt(url)).search, cookie);
+    return comeBack((await signInAt(provider, url)).search, cookie);
   }
 
   const open = (token: string, code?: string) =>
@@ -112,7 +94,7 @@ describe("sign-in through OpenID Connect", function () {
     for (const name of ["code_challenge", "state", "nonce"]) {
       expect(url.searchParams.get(name)?.length, name).to.be.at.least(32);
     }
-    const location = await comeBack((await signInAt(url)).search, cookie);
+    const location = await comeBack((await signInAt(provider, url)).search, cookie);
     const [, token = ""] = /^\/console\/sign-in#(oil_[\w-]{43})$/.exec(location) ?? [];
     const opened = await open(token);
     expect(opened.status, `${location} ${opened.text}`).to.equal(201);
@@ -147,9 +129,9 @@ describe("sign-in through OpenID Connect", function () {
     await invite("dov@example.org");
     const refused = "/console/sign-in?refused=refused";
     const first = await begin();
-    const { search } = await signInAt(first.url);
+    const { search } = await signInAt(provider, first.url);
     const other = await begin();
-    const others = await signInAt(other.url);
+    const others = await signInAt(provider, other.url);
 
     expect(await comeBack(search, ""), "no cookie").to.equal(refused);
     expect(await comeBack(search, `${COOKIE}=oid_${"A".repeat(43)}`), "unknown").to.equal(refused);
@@ -158,7 +140,7 @@ describe("sign-in through OpenID Connect", function () {
 
     // Code injection: a stolen code in an answer with the right state.
     const third = await begin();
-    const injected = (await signInAt(third.url)).searchParams;
+    const injected = (await signInAt(provider, third.url)).searchParams;
     injected.set("code", others.searchParams.get("code") ?? "");
     expect(await comeBack(`?${injected}`, third.cookie), "a stolen code").to.equal(refused);
 
@@ -168,7 +150,7 @@ describe("sign-in through OpenID Connect", function () {
       ["code", "forged"],
     ] as const) {
       const begun = await begin();
-      const changed = (await signInAt(begun.url)).searchParams;
+      const changed = (await signInAt(provider, begun.url)).searchParams;
       changed.set(name, value);
       expect(await comeBack(`?${changed}`, begun.cookie), name).to.equal(refused);
     }

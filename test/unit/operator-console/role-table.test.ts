@@ -17,6 +17,9 @@ const ALL = RPC_SERVICES.flatMap(({ typeName, methods }) =>
 
 /** The console calls these itself, and a page of the carrier. */
 const OWN = [
+  "sms.v1.TenantService/GetOperatorSignInMethods",
+  "sms.v1.TenantService/BeginOperatorOidcSignIn",
+  "sms.v1.TenantService/CompleteOperatorOidcSignIn",
   "sms.v1.TenantService/OpenOperatorSession",
   "sms.v1.TenantService/AuthenticateOperator",
   "sms.v1.TenantService/ListOperatorSessions",

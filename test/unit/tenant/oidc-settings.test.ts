@@ -31,5 +31,14 @@ describe("the settings of OpenID Connect", () => {
       "OIDC_CLIENT_ID is required with OIDC_ISSUER",
       "CONSOLE_URL is required with OIDC_ISSUER",
     ]);
+    const both = {
+      OIDC_CLIENT_ID: "a",
+      CONSOLE_URL: "b",
+      OPERATOR_OIDC_ISSUER: "https://x.example",
+    };
+    expect(oidcFaults({ ...both, OIDC_ISSUER: "https://login.example.com" })).to.deep.equal([
+      "OPERATOR_OIDC_CLIENT_ID is required with OPERATOR_OIDC_ISSUER",
+      "OPERATOR_CONSOLE_URL is required with OPERATOR_OIDC_ISSUER",
+    ]);
   });
 });

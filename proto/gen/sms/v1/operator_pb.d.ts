@@ -588,6 +588,114 @@ export declare type ListChecksResponse = Message<"sms.v1.ListChecksResponse"> & 
 export declare const ListChecksResponseSchema: GenMessage<ListChecksResponse>;
 
 /**
+ * @generated from message sms.v1.GetOperatorSignInMethodsRequest
+ */
+export declare type GetOperatorSignInMethodsRequest = Message<"sms.v1.GetOperatorSignInMethodsRequest"> & {
+};
+
+/**
+ * Describes the message sms.v1.GetOperatorSignInMethodsRequest.
+ * Use `create(GetOperatorSignInMethodsRequestSchema)` to create a new message.
+ */
+export declare const GetOperatorSignInMethodsRequestSchema: GenMessage<GetOperatorSignInMethodsRequest>;
+
+/**
+ * @generated from message sms.v1.GetOperatorSignInMethodsResponse
+ */
+export declare type GetOperatorSignInMethodsResponse = Message<"sms.v1.GetOperatorSignInMethodsResponse"> & {
+  /**
+   * The name of the OpenID Connect provider for a button; empty when there is none.
+   *
+   * @generated from field: string oidc_name = 1;
+   */
+  oidcName: string;
+};
+
+/**
+ * Describes the message sms.v1.GetOperatorSignInMethodsResponse.
+ * Use `create(GetOperatorSignInMethodsResponseSchema)` to create a new message.
+ */
+export declare const GetOperatorSignInMethodsResponseSchema: GenMessage<GetOperatorSignInMethodsResponse>;
+
+/**
+ * @generated from message sms.v1.BeginOperatorOidcSignInRequest
+ */
+export declare type BeginOperatorOidcSignInRequest = Message<"sms.v1.BeginOperatorOidcSignInRequest"> & {
+};
+
+/**
+ * Describes the message sms.v1.BeginOperatorOidcSignInRequest.
+ * Use `create(BeginOperatorOidcSignInRequestSchema)` to create a new message.
+ */
+export declare const BeginOperatorOidcSignInRequestSchema: GenMessage<BeginOperatorOidcSignInRequest>;
+
+/**
+ * @generated from message sms.v1.BeginOperatorOidcSignInResponse
+ */
+export declare type BeginOperatorOidcSignInResponse = Message<"sms.v1.BeginOperatorOidcSignInResponse"> & {
+  /**
+   * Where the browser goes.
+   *
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * Kept by the browser that began: another one cannot complete the sign-in.
+   *
+   * @generated from field: string browser_secret = 2;
+   */
+  browserSecret: string;
+};
+
+/**
+ * Describes the message sms.v1.BeginOperatorOidcSignInResponse.
+ * Use `create(BeginOperatorOidcSignInResponseSchema)` to create a new message.
+ */
+export declare const BeginOperatorOidcSignInResponseSchema: GenMessage<BeginOperatorOidcSignInResponse>;
+
+/**
+ * @generated from message sms.v1.CompleteOperatorOidcSignInRequest
+ */
+export declare type CompleteOperatorOidcSignInRequest = Message<"sms.v1.CompleteOperatorOidcSignInRequest"> & {
+  /**
+   * @generated from field: string browser_secret = 1;
+   */
+  browserSecret: string;
+
+  /**
+   * The query of the address to which the provider sent the browser back.
+   *
+   * @generated from field: string query = 2;
+   */
+  query: string;
+};
+
+/**
+ * Describes the message sms.v1.CompleteOperatorOidcSignInRequest.
+ * Use `create(CompleteOperatorOidcSignInRequestSchema)` to create a new message.
+ */
+export declare const CompleteOperatorOidcSignInRequestSchema: GenMessage<CompleteOperatorOidcSignInRequest>;
+
+/**
+ * @generated from message sms.v1.CompleteOperatorOidcSignInResponse
+ */
+export declare type CompleteOperatorOidcSignInResponse = Message<"sms.v1.CompleteOperatorOidcSignInResponse"> & {
+  /**
+   * Of a one-time link for OpenOperatorSession.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+};
+
+/**
+ * Describes the message sms.v1.CompleteOperatorOidcSignInResponse.
+ * Use `create(CompleteOperatorOidcSignInResponseSchema)` to create a new message.
+ */
+export declare const CompleteOperatorOidcSignInResponseSchema: GenMessage<CompleteOperatorOidcSignInResponse>;
+
+/**
  * The rights of an operator in the operators' console (docs/operators.md#roles).
  *
  * @generated from enum sms.v1.OperatorRole

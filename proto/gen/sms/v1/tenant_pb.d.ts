@@ -8,7 +8,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { Message } from "@bufbuild/protobuf";
 import type { Mode } from "./common_pb.js";
 import type { AuthenticateSessionsRequestSchema, BeginOidcSignInRequestSchema, BeginOidcSignInResponseSchema, BeginSecondFactorRequestSchema, BeginSecondFactorResponseSchema, ChangeRoleRequestSchema, ChangeRoleResponseSchema, CompleteOidcSignInRequestSchema, CompleteOidcSignInResponseSchema, CreatePortalLinkRequestSchema, CreatePortalLinkResponseSchema, DisableSecondFactorRequestSchema, DisableSecondFactorResponseSchema, EnableSecondFactorRequestSchema, EnableSecondFactorResponseSchema, EndSessionRequestSchema, EndSessionResponseSchema, GetSecondFactorRequestSchema, GetSecondFactorResponseSchema, GetSignInMethodsRequestSchema, GetSignInMethodsResponseSchema, InvitePersonRequestSchema, InvitePersonResponseSchema, ListMembershipsRequestSchema, ListMembershipsResponseSchema, ListPeopleRequestSchema, ListPeopleResponseSchema, ListSessionsRequestSchema, ListSessionsResponseSchema, OpenSessionRequestSchema, OpenSessionResponseSchema, RemovePersonRequestSchema, RemovePersonResponseSchema, RequestSignInRequestSchema, RequestSignInResponseSchema, ResetSecondFactorRequestSchema, ResetSecondFactorResponseSchema, Session, SwitchTenantRequestSchema } from "./identity_pb.js";
-import type { AuthenticateOperatorRequestSchema, AuthenticateOperatorResponseSchema, CreateOperatorLinkRequestSchema, CreateOperatorLinkResponseSchema, EndOperatorSessionRequestSchema, EndOperatorSessionResponseSchema, ListChecksRequestSchema, ListChecksResponseSchema, ListOperatorSessionsRequestSchema, ListOperatorSessionsResponseSchema, ListOperatorsRequestSchema, ListOperatorsResponseSchema, OpenOperatorSessionRequestSchema, OpenOperatorSessionResponseSchema, RecordCheckRequestSchema, RecordCheckResponseSchema, RemoveOperatorRequestSchema, RemoveOperatorResponseSchema } from "./operator_pb.js";
+import type { AuthenticateOperatorRequestSchema, AuthenticateOperatorResponseSchema, BeginOperatorOidcSignInRequestSchema, BeginOperatorOidcSignInResponseSchema, CompleteOperatorOidcSignInRequestSchema, CompleteOperatorOidcSignInResponseSchema, CreateOperatorLinkRequestSchema, CreateOperatorLinkResponseSchema, EndOperatorSessionRequestSchema, EndOperatorSessionResponseSchema, GetOperatorSignInMethodsRequestSchema, GetOperatorSignInMethodsResponseSchema, ListChecksRequestSchema, ListChecksResponseSchema, ListOperatorSessionsRequestSchema, ListOperatorSessionsResponseSchema, ListOperatorsRequestSchema, ListOperatorsResponseSchema, OpenOperatorSessionRequestSchema, OpenOperatorSessionResponseSchema, RecordCheckRequestSchema, RecordCheckResponseSchema, RemoveOperatorRequestSchema, RemoveOperatorResponseSchema } from "./operator_pb.js";
 import type { ListAuditRecordsRequestSchema, ListAuditRecordsResponseSchema } from "./audit_pb.js";
 
 /**
@@ -1329,6 +1329,37 @@ export declare const TenantService: GenService<{
     methodKind: "unary";
     input: typeof CreateOperatorLinkRequestSchema;
     output: typeof CreateOperatorLinkResponseSchema;
+  },
+  /**
+   * How operators may sign in to this installation, besides links.
+   *
+   * @generated from rpc sms.v1.TenantService.GetOperatorSignInMethods
+   */
+  getOperatorSignInMethods: {
+    methodKind: "unary";
+    input: typeof GetOperatorSignInMethodsRequestSchema;
+    output: typeof GetOperatorSignInMethodsResponseSchema;
+  },
+  /**
+   * Begins a sign-in at the operators' OpenID Connect provider. NOT_FOUND when none is configured.
+   *
+   * @generated from rpc sms.v1.TenantService.BeginOperatorOidcSignIn
+   */
+  beginOperatorOidcSignIn: {
+    methodKind: "unary";
+    input: typeof BeginOperatorOidcSignInRequestSchema;
+    output: typeof BeginOperatorOidcSignInResponseSchema;
+  },
+  /**
+   * Ends it with a one-time link. UNAUTHENTICATED when the provider refused, or another browser began it;
+   * PERMISSION_DENIED email_not_verified; NOT_FOUND when the address is no operator's.
+   *
+   * @generated from rpc sms.v1.TenantService.CompleteOperatorOidcSignIn
+   */
+  completeOperatorOidcSignIn: {
+    methodKind: "unary";
+    input: typeof CompleteOperatorOidcSignInRequestSchema;
+    output: typeof CompleteOperatorOidcSignInResponseSchema;
   },
   /**
    * Exchanges the token of an operator's link for a session. NOT_FOUND when it is unknown, used or too old, and when
