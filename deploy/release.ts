@@ -1,6 +1,6 @@
 /**
  * `make release VERSION=x.y.z` prepares a release: it checks the working tree, the version and the
- * changelog, writes the version wherever it stands, dates the changelog's section, and renders the
+ * changelog, writes the version to its files, dates the changelog's section, and renders the
  * files that are generated from the version. It neither commits nor tags; the last lines say how.
  */
 import { execFileSync } from "node:child_process";
@@ -16,7 +16,7 @@ type Replacement = {
   readonly pattern: RegExp;
 };
 
-/** Where a version stands that is the release's own. */
+/** The places that contain the release's own version. */
 export const VERSION_PLACES: readonly Replacement[] = [
   { file: "package.json", pattern: /^( {2}"version": ")[^"]+/gm },
   {

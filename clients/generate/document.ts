@@ -79,7 +79,7 @@ export function currentOperations({ paths }: ClientDocument): PlacedOperation[] 
 /** Every code of a problem. */
 export const ERROR_CODES = Object.keys(ERRORS);
 
-/** A hash of what types are made of: texts for people and the version do not count. */
+/** A hash of the parts from which types are generated. Descriptions and the version are left out. */
 export function shapeHash(document: ClientDocument): string {
   const { paths, webhooks, components } = document;
   const shape = JSON.stringify({ paths, webhooks, components }, (name, value: unknown) =>

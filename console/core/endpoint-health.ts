@@ -13,7 +13,7 @@ export type EndpointHealth = {
 /** Deliveries of one answer; there may be more. */
 const PAGE = 50;
 
-/** Judges the newest failed and pending deliveries, since an instant. */
+/** Counts the newest failed and pending deliveries, since an instant. */
 export function endpointHealth(
   failed: readonly Delivery[],
   pending: readonly Delivery[],

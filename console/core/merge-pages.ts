@@ -27,9 +27,9 @@ export function withNext<T>(
 }
 
 /**
- * Takes in the first page, asked for again. New rows push the ones that were there into the further pages, so the
- * shown rows from the end of the new first page on stay. Rows before it that are no longer in the page are gone. When
- * the page's end is not among the shown rows, rows between are missing: the shown ones stay as they are.
+ * Merges a new read of the first page into the shown rows. New rows move older rows to later pages, so shown rows
+ * after the end of the new first page are kept. Shown rows before its end that it no longer has are removed. When its
+ * last row is not shown, rows between are missing: then the shown rows stay unchanged.
  */
 export function withFirst<T>(
   shown: ShownPages<T>,

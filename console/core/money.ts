@@ -28,7 +28,7 @@ export function fromUnits(units: bigint): string {
   return `${units < 0n ? "-" : ""}${positive / 10_000n}.${places}`;
 }
 
-/** What a person typed, `12.5`, as the API's `12.5000`; anything else is left for the service to refuse. */
+/** Turns a typed `12.5` into the API's `12.5000`; other texts are unchanged, and the service refuses them. */
 export function fourPlaces(text: string): string {
   const [, whole, places = ""] = /^(\d+)(?:\.(\d{0,4}))?$/.exec(text.trim()) ?? [];
   return whole === undefined ? text : `${whole}.${places.padEnd(4, "0")}`;

@@ -1,7 +1,7 @@
 import { GSM7_SEPTETS } from "../../services/shared/core/gsm7.ts";
 import { splitText } from "../../services/shared/core/segments.ts";
 
-/** What a text costs in parts, while it is typed: by the code that the service counts with. */
+/** The segments of a text while it is typed, counted by the code that the service uses. */
 export type Measure = {
   readonly encoding: "gsm7" | "ucs2";
   readonly segments: number;

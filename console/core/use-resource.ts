@@ -3,7 +3,7 @@ import { ApiProblem } from "../api/http.ts";
 import { signedOut } from "./place.ts";
 import { pollPauseMs } from "./poll-pause.ts";
 
-/** What a page shows of a request: the last answer stays while it is asked again. */
+/** The state of a request as a page shows it: the last answer stays while the request is repeated. */
 export type Resource<T> = {
   readonly data: T | undefined;
   readonly problem: ApiProblem | undefined;

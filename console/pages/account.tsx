@@ -7,7 +7,7 @@ import { useResource } from "../core/use-resource.ts";
 import { Facts, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
 import { faultOf, SelectField, TextField } from "../parts/form.tsx";
 
-/** What an owner may set for the account. */
+/** The settings of the account that an owner may change. */
 export function AccountPage() {
   const found = useResource("account", () => account.get());
   return (

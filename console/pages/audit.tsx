@@ -5,7 +5,7 @@ import { usePages } from "../core/use-pages.ts";
 import { Empty, Loading, PageTitle, ProblemBox, Time } from "../parts/basics.tsx";
 import { Table } from "../parts/table.tsx";
 
-/** Who changed what, newest first. */
+/** The audit trail, newest first. */
 export function AuditPage() {
   const load = useCallback((cursor?: string) => audit.list({}, cursor), []);
   const list = usePages("audit", load);

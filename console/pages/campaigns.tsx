@@ -8,7 +8,7 @@ import { Empty, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/ba
 import { PauseButton } from "../parts/pause-button.tsx";
 import { Table } from "../parts/table.tsx";
 
-/** All campaigns with where each stands. */
+/** All campaigns with their states. */
 export function CampaignsPage() {
   const canManage = useCan("campaigns:manage");
   const load = useCallback((cursor?: string) => campaigns.list({}, cursor), []);

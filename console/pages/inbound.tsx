@@ -5,7 +5,7 @@ import { Empty, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/ba
 import { TextField } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";
 
-/** What people have written to the account's numbers. */
+/** The messages that handsets sent to the account's numbers. */
 export function InboundPage() {
   const [typed, setTyped] = useState("");
   const [from, setFrom] = useState("");

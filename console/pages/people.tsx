@@ -16,7 +16,7 @@ const ROLES: readonly (readonly [RoleName, string])[] = [
   ["viewer", "Viewer: reads"],
 ];
 
-/** Who may sign in to this account, and as what. */
+/** The people of the account, with their roles. */
 export function PeoplePage() {
   const list = useResource("people", () => people.list(), 15_000);
   const [email, setEmail] = useState("");

@@ -101,7 +101,7 @@ export function QuickSendPage() {
   );
 }
 
-/** What became of each number. */
+/** The result for each number. */
 function Sent({ result, onAgain }: { readonly result: SendResult; readonly onAgain: () => void }) {
   return (
     <>

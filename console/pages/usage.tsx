@@ -26,7 +26,7 @@ const PERIODS = [
   ["90", "90 days"],
 ] as const;
 
-/** What was sent and what it cost, by one of several views. */
+/** Counts and costs of sent messages, by one of several views. */
 export function UsagePage() {
   const [group, setGroup] = useState("day");
   const [days, setDays] = useState("7");

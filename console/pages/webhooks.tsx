@@ -9,7 +9,7 @@ import { faultOf, TextField } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";
 import { WebhookHealth } from "../parts/webhook-health.tsx";
 
-/** Where the account's own systems hear of events. */
+/** The endpoints of the account's own systems. */
 export function WebhooksPage() {
   const [isOpen, setOpen] = useState(false);
   const [made, setMade] = useState<Endpoint>();

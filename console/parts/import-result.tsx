@@ -1,7 +1,7 @@
 import type { RowFault } from "../api/types.ts";
 import { Table } from "./table.tsx";
 
-/** What became of a file's rows, with the first refused ones. */
+/** The counts of a file's rows, with the first refused ones. */
 export function ImportResult({
   counts,
   faults,

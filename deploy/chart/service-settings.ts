@@ -41,7 +41,7 @@ const OWNED = new RegExp(
   ].join("|")})$`,
 );
 
-/** What a component's `settings` may hold, by name and sorted. */
+/** The permitted `settings` of a component, sorted by name. */
 export function settingsOf(component: string): (readonly [string, Setting<unknown>])[] {
   return Object.entries(SCHEMAS[component] ?? {})
     .filter(([name]) => !OWNED.test(name))

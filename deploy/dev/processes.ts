@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { pollUntil } from "./poll.ts";
 import { StackError } from "./stack-error.ts";
 
-/** Who a started process is: the start time and the boot keep a recycled pid from being taken for it. */
+/** The identity of a started process. The start time and the boot distinguish it from a later process with its pid. */
 export type ProcessRecord = {
   readonly name: string;
   readonly pid: number;
@@ -135,7 +135,7 @@ function bootId(): string {
 }
 
 /**
- * What a log says at its end, for an error message: the lines from an uncaught error on, else the
+ * The end of a log, for an error message: the lines from an uncaught error on, else the
  * last `count`; of mongod's JSON lines only what they say.
  */
 export function lastLines(file: string, count: number): string {

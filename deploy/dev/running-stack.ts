@@ -4,7 +4,7 @@ import { runningProcesses } from "./pid-files.ts";
 import { StackError } from "./stack-error.ts";
 import type { StackFile } from "./stack-file.ts";
 
-/** What every command says at once that needs a running stack. */
+/** The check of every command that needs a running stack. */
 export const STACK_IS_DOWN = "the stack is down: make up";
 
 /** The contents of stack.json; throws one line when no process of the stack runs. */

@@ -7,7 +7,7 @@ import { type CallerCache, isCaller } from "./caller-cache.ts";
 import { refusedKey } from "./refused-key.ts";
 import { SESSION_COOKIE } from "./session-cookie.ts";
 
-/** What a request says about its caller. `authorization` is undefined too when it was sent twice. */
+/** The headers and address that identify a caller. `authorization` is undefined also when it was sent twice. */
 export type Credentials = {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;

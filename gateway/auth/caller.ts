@@ -30,7 +30,7 @@ export type ConsoleSession = {
   readonly expiresAtMs: number;
 };
 
-/** What a caller has from its tenant. */
+/** The properties that a caller has from its tenant. */
 export function tenantLimits(tenant: Tenant) {
   return {
     isSuspended: tenant.suspended,

@@ -1,4 +1,4 @@
-/** What the console's own routes have in common: who may call them, and how a body is read. */
+/** Common parts of the console's own routes: admission of callers, and reading of bodies. */
 import type { Client } from "@connectrpc/connect";
 import type { Context } from "koa";
 import type { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";

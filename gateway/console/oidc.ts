@@ -16,7 +16,7 @@ const SHOWN: ReadonlySet<string> = new Set([
   "service_unavailable",
 ]);
 
-/** Begins a sign-in at the OpenID Connect provider: the page goes to the address of the answer. */
+/** Begins a sign-in at the OpenID Connect provider: the page then opens the address in the response. */
 export const beginOidc: ConsoleRoute = async (parts, context) => {
   await admitStranger(parts, context);
   const { url, browserSecret } = await rpcAnswer(parts.tenants.beginOidcSignIn({}));

@@ -34,7 +34,7 @@ const CHANGED_STATUS = { previous_status: componentRef("MessageStatus") } as con
 
 const WEBHOOK_TEST = object({ message: { type: "string" }, object: constant("webhook_test") });
 
-/** What an event carries: its types, and the members of its `data`. */
+/** A kind of event: its types, and the members of its `data`. */
 type EventContent = {
   readonly types: readonly EventType[];
   readonly data: Readonly<Record<string, Schema>>;

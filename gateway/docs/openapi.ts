@@ -160,8 +160,8 @@ const NAMED = new Map<unknown, Schema>([
 ]);
 
 /**
- * Adds the examples of requests and events to their schemas: a generator for Java warns of each example that stands
- * beside a schema of a request.
+ * Adds the examples of requests and events to their schemas: a generator for Java warns of each example
+ * that is next to a request's schema.
  */
 function withExamples(schemas: Record<string, object>, operations: readonly Operation[]) {
   const examples = new Map<string, readonly unknown[]>(EVENT_EXAMPLES);

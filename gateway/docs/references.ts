@@ -29,7 +29,7 @@ export function withReferences<T>(part: T, named: Stands): T {
   return copy(part, named) as T;
 }
 
-/** The named schemas themselves: references stand in them only for other ones. */
+/** The named schemas themselves. They contain references only to other named schemas. */
 export function namedSchemas(
   schemas: Readonly<Record<string, object>>,
   named: Stands,

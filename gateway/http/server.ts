@@ -70,7 +70,7 @@ export async function listen(
     readonly leaveMs?: number;
     /** How long a refused connection is not read while there is no capacity; 500 ms unless set. */
     readonly refusedPauseMs?: number;
-    /** Whether load balancers have been, or are about to be, told to use other processes. */
+    /** Whether readiness fails, or is about to, so that load balancers use other processes. */
     readonly isLeaving?: () => boolean;
     /** Called when a connection could not be accepted. */
     readonly onError: (error: Error) => void;

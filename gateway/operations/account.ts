@@ -100,7 +100,7 @@ async function update(
   refuse(faults);
   let wallet = await readWallet(wallets, tenantId);
   const hasThreshold = change.low_balance_threshold !== undefined;
-  // Before anything is changed: the rest of the change must not stand alone.
+  // Before any change is made: otherwise only a part of the request would be applied.
   if (hasThreshold && wallet === undefined) refuse([NO_WALLET]);
   const { redact_bodies, quiet_hours } = change;
   const settings = {

@@ -1,4 +1,4 @@
-/** The events of an account for clients that ask for them, as webhooks carry them. */
+/** `GET /v1/events`: the events of an account, with the bodies that webhooks have. */
 import { AppError } from "../../services/shared/core/errors.ts";
 import { PAGE_DEFAULT } from "../../services/shared/core/limits.ts";
 import type { WeightedSemaphore } from "../../services/shared/flow/weighted-semaphore.ts";
@@ -26,7 +26,7 @@ export const EVENT_WAITS_PER_ACCOUNT = 5;
 /** Requests of all accounts that may wait at this gateway: each holds a connection and a call. */
 export const EVENT_WAITS_MAX = 64;
 
-/** For the call around its wait. */
+/** The time of the call in addition to its wait. */
 const CALL_MS = 5000;
 
 const readQuery = compileQuery(EVENT_LIST);

@@ -60,7 +60,7 @@ const INTERNAL = new Set(["plan", "tenant_id"]);
 const PERSON = "console:";
 const KEY_ACTOR = /^api_key:(key_[0-9A-HJKMNP-TV-Z]{26})$/;
 
-/** Who made a change, as the gateway names them. Operators have neither name nor address here. */
+/** The actor of a change, as customers see it. Operators have neither name nor address here. */
 function renderActor({ actor }: AuditRecord) {
   const { name = "", address = "" } = actor ?? {};
   const key = KEY_ACTOR.exec(name)?.[1];

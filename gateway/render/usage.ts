@@ -3,7 +3,7 @@ import { formatAmount } from "../../services/shared/core/money.ts";
 import type { GROUP_NAMES } from "../schemas/usage.ts";
 import { textOrNull } from "./message.ts";
 
-/** What groups may be made of, by public name. */
+/** The dimensions of groups, by public name. */
 export const DIMENSIONS: Readonly<Record<(typeof GROUP_NAMES)[number], UsageDimension>> = {
   day: UsageDimension.DAY,
   hour: UsageDimension.HOUR,

@@ -2,7 +2,7 @@
 import type { ErrorObject } from "ajv";
 import { nearestWord } from "./nearest-word.ts";
 
-/** What a schema describes: the fields of a body, or the parameters of a query. */
+/** The subject of a schema: the fields of a body, or the parameters of a query. */
 export type FaultKind = "field" | "parameter";
 
 /** The form that a pattern asks for, in words. */
@@ -27,7 +27,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** More names than this would hide the one that was meant. */
 const NAMES_MAX = 12;
 
-/** What a keyword says of a refused value. Ajv is `verbose`: an error has its schema and its value. */
+/** The text for a value that a keyword refused. Ajv is `verbose`: an error has its schema and its value. */
 type Text = (error: ErrorObject, kind: FaultKind) => string;
 
 const TEXTS: Readonly<Record<string, Text>> = {

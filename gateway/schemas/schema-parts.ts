@@ -75,7 +75,7 @@ export function idOf(prefix: string): Schema {
   return { type: "string", pattern: `^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$` };
 }
 
-/** What is wrong with a field. */
+/** The fault of a field. */
 const FIELD_CODE = openEnum(Object.keys(FIELD_CODES), "The kind of fault; branch on it.");
 
 /** One wrong field of a request. */

@@ -13,7 +13,7 @@ import {
   type Schema,
 } from "./schema-parts.ts";
 
-/** What groups may be made of. */
+/** The dimensions of groups. */
 export const GROUP_NAMES = [
   ...["day", "hour", "status", "country", "sender_id", "key", "campaign"],
 ] as const;

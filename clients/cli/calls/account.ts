@@ -3,7 +3,7 @@ import { AppError } from "../../../services/shared/core/errors.ts";
 import type { Profile, ProfileFile } from "./profiles.ts";
 import { profileOf } from "./profiles.ts";
 
-/** What a command line and its environment say. */
+/** The account settings of a command line and its environment. */
 export type Given = {
   /** `--profile`. */
   readonly profile: string | undefined;

@@ -8,7 +8,7 @@ const EVERY_MS = 2000;
 /** How to follow a resource. */
 export type Watched<T> = {
   readonly isFinal: (value: T) => boolean;
-  /** What people see whenever it changes. */
+  /** The text that is shown after each change. */
   readonly line: (value: T) => string;
 };
 

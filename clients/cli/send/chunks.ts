@@ -6,7 +6,7 @@ import type { SendRow } from "./rows.ts";
 const ITEMS_MAX = 1000;
 const BYTES_MAX = 3_145_728;
 
-/** What every request of a file has in common. */
+/** The values that every request of a file shares. */
 export type ChunkScope = {
   readonly from: string;
   readonly trafficClass: string | undefined;

@@ -18,7 +18,7 @@ export type SendRow = {
   };
 };
 
-/** What the rows have in common. */
+/** The values that all rows share. */
 export type RowRules = {
   /** `--body`; without it each row has its own in the column `body`. */
   readonly text: RowText | undefined;

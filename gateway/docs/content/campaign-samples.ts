@@ -78,7 +78,7 @@ export const RECIPIENTS_EXAMPLE = {
 export const RECIPIENTS_CSV_EXAMPLE =
   "to,name,client_reference\r\n+2348031234567,Ada,customer-1\r\n08051234567,Bola,\r\n";
 
-/** What became of submitted rows. */
+/** The result of an import of rows. */
 export const IMPORT_EXAMPLE = {
   object: "campaign_import",
   taken: 2,
@@ -106,7 +106,7 @@ export const RECIPIENT_CSV_EXAMPLE =
   "index,to,client_reference,status,message_id,error_code,error_message\r\n" +
   "0,+2348031234567,customer-1,delivered,msg_01M6DSG7HXT9W4M2N8R7C3D6EF,,\r\n";
 
-/** What a campaign would cost. */
+/** The estimate of a campaign. */
 export const ESTIMATE_EXAMPLE = {
   object: "campaign_estimate",
   recipients: 998,

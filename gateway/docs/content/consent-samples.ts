@@ -37,7 +37,7 @@ export const SUPPRESSIONS_CSV_EXAMPLE =
 export const SUPPRESSION_LIST_CSV_EXAMPLE =
   "number,sender,source,reason,created_at\r\n+2348031234567,,keyword,STOP,2026-11-02T09:30:00.125Z\r\n";
 
-/** What became of submitted suppressions. */
+/** The result of an import of suppressions. */
 export const SUPPRESSION_IMPORT_EXAMPLE = {
   object: "suppression_import",
   added: 1,

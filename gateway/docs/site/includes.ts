@@ -11,7 +11,7 @@ import { jsonBlock, markdownTable } from "./markdown-table.ts";
 
 const MARKER = /^<!-- include: ([a-z-]+)(?: ([a-z-]+))? -->$/gm;
 
-/** What the parts are made from. */
+/** The sources of the included parts. */
 export type PartSource = { readonly docsUrl: string; readonly document: ApiDocument };
 
 /** Replaces each marker by its part. Throws for an unknown name. */

@@ -1,4 +1,4 @@
-/** What a campaign costs and looks like before it starts: estimate, preview, test. */
+/** Estimate, preview and test of a campaign before it starts. */
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import {
   ESTIMATE_EXAMPLE,

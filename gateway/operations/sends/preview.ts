@@ -1,4 +1,4 @@
-/** What a text would be as a message: segments, encoding, price. Nothing is stored, held or sent. */
+/** The segments, encoding and price of a text. Nothing is stored, held or sent. */
 import type { Client } from "@connectrpc/connect";
 import {
   MessageSource,

@@ -169,7 +169,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     await record(chunk, results, NO_NEXT);
   }
 
-  /** Closes the open chunk of a campaign that feeds no more. */
+  /** Closes the open chunk of a campaign that is no longer fed. */
   async function close(campaign: Campaign): Promise<void> {
     const request = await readOpen(campaign);
     if (request === undefined) return;

@@ -4,7 +4,7 @@ import type { KeyedAnswer } from "../../shared/core/run-once.ts";
 import type { Campaign, CampaignMode, PauseReason, Transition } from "../domain/campaign.ts";
 import type { FeedResult, Row, RowError } from "../domain/row.ts";
 
-/** Whose campaigns a caller sees; an undefined tenant or mode sees all. */
+/** The tenant and mode whose campaigns a caller sees; undefined means all. */
 export type Scope = {
   readonly tenantId: string | undefined;
   readonly mode: CampaignMode | undefined;
@@ -26,7 +26,7 @@ export type Chunk = {
 /** A stored row, and the row that replaces it. */
 export type RowChange = { readonly before: Row; readonly after: Row };
 
-/** What one transaction reads and writes. The campaign was read in it. */
+/** The reads and writes of one transaction. It has read the campaign already. */
 export type CampaignTransaction = {
   readonly campaign: Campaign;
   rowsByIndex(indexes: readonly number[]): Promise<Row[]>;
@@ -125,14 +125,14 @@ export type ChunkAnswer =
   | { readonly kind: "accepted"; readonly results: readonly FeedResult[] }
   | ChunkRefusal;
 
-/** What one recipient would cost. */
+/** The cost of one recipient. */
 export type Estimated = {
   readonly error: RowError | undefined;
   readonly segments: number;
   readonly held: bigint;
 };
 
-/** What recipients would cost together. */
+/** The total cost of several recipients. */
 export type EstimatedSums = {
   readonly recipients: number;
   readonly segments: number;

@@ -24,7 +24,7 @@ export type PauseReason =
 /** Live or test traffic. */
 export type CampaignMode = "live" | "test";
 
-/** What a draft's owner may change. */
+/** The fields of a draft that its customer may change. */
 export type CampaignContent = {
   readonly name: string;
   readonly from: string;
@@ -89,7 +89,7 @@ export type Transition = {
   readonly event: CampaignEventType | undefined;
 };
 
-/** What is done to a campaign by its customer or by the service. */
+/** An action on a campaign, by its customer or by the service. */
 export type Action =
   | { readonly kind: "start" }
   | { readonly kind: "pause"; readonly reason: PauseReason }

@@ -11,7 +11,7 @@ export const NAME_CHARS_MAX = 64;
 
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 
-/** Parses a body; returns the first piece of text that looks like a placeholder and is none. */
+/** Parses a body; returns the first piece of text with braces that is not a placeholder. */
 export function parseTemplate(body: string): Template | { readonly fault: string } {
   const parts: Template["parts"][number][] = [];
   const names = new Set<string>();

@@ -1,7 +1,7 @@
 /**
  * Removes rows that no call reads any more, some at a time: discarded sets of rows, and the rows and chunks of hidden
  * campaigns and of campaigns that ended long ago. The document that names the rows is deleted last, so a removal that
- * stops anywhere goes on later.
+ * stops at any point continues later.
  */
 import type { Collection, Db } from "mongodb";
 import { guardMongo } from "../../shared/io/mongo-errors.ts";

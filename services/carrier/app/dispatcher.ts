@@ -2,9 +2,9 @@
  * Sends the claimed messages of one connector over its binds.
  *
  * A claimed message waits in `waiting` until a bind has a free slot and the rate limiter grants a permit. Then its
- * first part goes out, and when the carrier has accepted that, the other parts. Parts of started messages go
- * before new messages. Every message given to `add` ends in exactly one outcome report, at the latest when the
- * dispatcher closes.
+ * first part is submitted, and when the carrier has accepted it, the other parts. Parts of started messages are
+ * submitted before new messages. Every message given to `add` ends in exactly one outcome report, at the latest when
+ * the dispatcher closes.
  */
 import { pause } from "../../shared/flow/backoff.ts";
 import { setRecent } from "../../shared/flow/lru.ts";

@@ -32,11 +32,11 @@ export type InboundRecorder = {
 const BATCH_MAX = 200;
 const QUEUE_MAX = 5000;
 /**
- * A transaction costs far more than its content, so parts that come faster than this are stored together. Short beside
- * the seconds that carriers wait: with ten unanswered parts on a bind it still takes 200 parts a second.
+ * A transaction costs far more than its content, so parts that arrive within this time are stored together. It is short
+ * compared with the seconds that carriers wait: with ten unanswered parts a bind still delivers 200 parts a second.
  */
 const RECORD_INTERVAL_MS = { min: 50, max: 150 };
-/** The acknowledgement leaves long before. */
+/** The confirmation follows the acknowledgement after this time. */
 const CONFIRM_INTERVAL_MS = 500;
 
 export function createInboundRecorder(consent: ConsentClient, log: Logger): InboundRecorder {

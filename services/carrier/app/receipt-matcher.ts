@@ -348,7 +348,7 @@ function toMatched(
     parts: receipt.restOfParts ?? submission.parts ?? 0,
     isSegmentGuessed:
       isShared || receipt.restOfParts !== undefined || submission.isSegmentGuessed === true,
-    // Receipts for the whole message need no key to tell parts apart, and one key for all parts cannot.
+    // Receipts for the whole message need no key for each part, and one key for all parts cannot distinguish them.
     partKey: isShared || submission.segment === 0 ? "" : (namesOf(receipt)[0] ?? ""),
     verdict: receipt.verdict,
     errorCode: receipt.errorCode,

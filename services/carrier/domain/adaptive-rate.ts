@@ -96,7 +96,7 @@ export function onAccept(rate: AdaptiveRate, ceilingPerSecond: number): Adaptive
   return { ...rate, perSecond, streak, run: 0, slowStartThreshold };
 }
 
-/** A submit goes out. */
+/** Counts a submit. */
 export function onSubmit(rate: AdaptiveRate, nowMs: number): AdaptiveRate {
   if (rate.perSecond === Number.POSITIVE_INFINITY) return rate;
   return { ...rate, nextAtMs: nextAt(rate, nowMs) + 1000 / rate.perSecond };

@@ -51,7 +51,7 @@ export type PartOutcome =
  */
 export type Disposition = "permanent" | "throttled" | "temporary" | "bind";
 
-/** What a throttling status is about at first sight: the whole bind, or one number. */
+/** The assumed cause of a throttling status: the whole bind, or one number. */
 export type ThrottleScope = "bind" | "number";
 
 /** The cause of a throttling refusal as the other answers show it; `unclear` when nothing was accepted since. */
@@ -78,7 +78,7 @@ export type Outcome = {
   readonly occurredAtMs: number;
 };
 
-/** What a receipt proves; `acknowledged` proves only that the carrier has the message. */
+/** The result in a receipt; `acknowledged` proves only that the carrier has the message. */
 export type ReceiptVerdict = "delivered" | "undelivered" | "acknowledged";
 
 /** A receipt matched to its message. */

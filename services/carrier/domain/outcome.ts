@@ -26,7 +26,7 @@ const THROTTLED_DELAY_MAX_MS: Readonly<Record<RefusalCause, number>> = {
   number: 30_000,
 };
 
-/** What to do after a round of submits. */
+/** The next step after a round of submits. */
 export type NextStep =
   /** Submit the parts with these indexes again, over any bind. */
   | { readonly kind: "again"; readonly parts: readonly number[] }

@@ -132,7 +132,7 @@ export function createRateLimiter(options: {
 
   let usualMs = 1;
 
-  /** Whether an answer took so much longer than usual that its grant has lapsed. */
+  /** Whether a response took so long that its permits may be out of date. */
   function isStale(tookMs: number): boolean {
     const limitMs = Math.max(STALE_MS, 4 * usualMs);
     usualMs += (tookMs - usualMs) / 16;

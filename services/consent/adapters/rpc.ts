@@ -161,7 +161,7 @@ function suppressionMethods({
   };
 }
 
-/** Who may add suppressions over this interface. */
+/** The sources of suppressions that this interface accepts. */
 const SOURCES = ["api", "operator"] as const;
 
 async function* listed(

@@ -120,7 +120,7 @@ function* chunked(items: readonly NewArrival[]): Generator<NewArrival[]> {
 type ReadGroup = {
   readonly group: PartGroup;
   readonly body: string;
-  /** What follows the keyword. */
+  /** The text after the keyword. */
   readonly text: string;
   readonly owner: InboundNumber | undefined;
   readonly asked: readonly InboundNumber[];
@@ -169,7 +169,7 @@ function arrivalOf(
   return { message, consents, reply: byOwner && replyOf(message, byOwner, nowMs) };
 }
 
-/** What a message asks of one tenant. */
+/** The action that a message requests of one tenant. */
 type Asked = {
   readonly row: InboundNumber;
   readonly keywords: Keywords;

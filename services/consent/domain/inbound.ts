@@ -33,7 +33,7 @@ export type InboundNumber = {
   readonly createdAtMs: number;
 };
 
-/** What a handset asked for. */
+/** The request of a handset. */
 export type InboundAction = "opt_out" | "opt_in" | "help";
 
 /** A whole message, or its parts that arrived. */
@@ -95,7 +95,7 @@ export function repeatWindowMs({ carrierMessageId }: Pick<InboundPart, "carrierM
   return carrierMessageId === "" ? REPEAT_MS : REPEAT_BY_ID_MS;
 }
 
-/** True for a part whose repeats only its acknowledgement tells from new messages. */
+/** True for a part whose repeats can be distinguished from new messages only by its acknowledgement. */
 export function needsConfirmation({ total, carrierMessageId }: InboundPart): boolean {
   return total === 1 && carrierMessageId === "";
 }
@@ -113,7 +113,7 @@ export function joinParts(parts: ReadonlyMap<number, string>): string {
 }
 
 /**
- * Who owns a message to a number: the number's row with the message's first word, else its row without a keyword.
+ * Finds the owner of a message: the number's row whose keyword is the first word, else its row without a keyword.
  * `text` is what follows the keyword.
  */
 export function findOwner(

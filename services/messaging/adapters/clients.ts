@@ -129,7 +129,7 @@ function keepRouteTable(client: RpcClients["routing"], log: Logger) {
       const answer = await rpcAnswer(client.getRouteTable({ knownVersion }, CALL));
       // An older routing service has no rules.
       const answered = answer.quietHours ?? DEFAULT_TABLE;
-      // Keep the same object while nothing changes: a change lets waiting messages be judged again.
+      // Keep the same object while nothing changes: a change lets waiting messages be checked again.
       if (rules === undefined || !equals(QuietHoursTableSchema, rules, answered)) {
         rules = answered;
         quietHours = createQuietHours(answered.rules.map(readQuietRule));

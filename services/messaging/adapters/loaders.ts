@@ -1,4 +1,4 @@
-/** Batched look-ups of tenants and sender IDs. */
+/** Batched lookups of tenants and sender IDs. */
 import type { Client } from "@connectrpc/connect";
 import {
   type SenderIdResponse,

@@ -271,7 +271,7 @@ function auditMethods(
         return { messages: [toWireMessage(message, true)] };
       }
       const { messages, nextTenantId = "" } = await queries.findByNumber(search);
-      // The first page stands for the search: the others have the same number.
+      // Only the first page is audited: the others are of the same search.
       if (search.afterTenantId === "") await writeSearch(audit, wire.tenantId, search.to);
       return { messages: messages.map((one) => toWireMessage(one, false)), nextTenantId };
     },

@@ -83,7 +83,7 @@ export function createSendService(parts: SendServiceParts): SendService {
     const question = {
       tenantId: request.tenantId,
       sender: sender.name,
-      // The confirmation of an opt-out goes to a number that has opted out.
+      // The confirmation of an opt-out is sent to a number that has opted out.
       trafficClass: isReply ? "otp" : trafficClass,
       numbers: request.recipients.map(({ to }) => to),
     } as const;

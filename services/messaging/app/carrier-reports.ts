@@ -40,8 +40,8 @@ export type CarrierReports = {
   ): Promise<{ givenBack: number; inDoubt: number; partlyWritten: Message[] }>;
   /**
    * Marks messages as unknown that a silent or unknown carrier was sending, and messages that a live carrier has
-   * held so long that it must have lost them. `heardMs` is how long this process could hear heartbeats without a
-   * gap; a carrier that it could not have heard is not silent.
+   * held so long that it must have lost them. `receivingMs` is how long this process could receive heartbeats without a
+   * gap; a carrier whose heartbeats it could not receive is not silent.
    */
   sweep(heardMs?: number): Promise<void>;
 };

@@ -44,7 +44,7 @@ export function createClaimChecks(options: {
     return route !== undefined && !availability.carries(route.routeId, message.trafficClass);
   }
 
-  /** What keeps each message from being sent; messages without an entry may go. */
+  /** The reason why a message may not be sent, by message; messages without an entry may be sent. */
   async function findObstacles(messages: readonly Message[]): Promise<Map<Message, Decide>> {
     const found = new Map<Message, Decide>();
     const asked = messages.filter((message) => needsConsent(message.trafficClass));

@@ -51,7 +51,7 @@ export type SendCommitter = {
   close(): Promise<void>;
 };
 
-/** What committing needs. */
+/** The dependencies of a commit. */
 export type CommitParts = {
   readonly services: Pick<ServiceClients, "placeHold" | "placeHolds" | "releaseReservation">;
   readonly sends: Pick<SendStore, "commit" | "putTombstone">;

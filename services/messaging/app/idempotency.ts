@@ -183,7 +183,7 @@ export function createIdempotency(options: {
   };
 }
 
-/** A batcher of look-ups; a look-up without a result resolves to undefined. */
+/** A batcher of lookups; a lookup without a result resolves to undefined. */
 function createLookup<Found>(
   name: string,
   shape: { readonly batchMax: number; readonly concurrency: number },

@@ -42,7 +42,7 @@ export type Arrival = {
   readonly messages: readonly PendingMessage[] | undefined;
 };
 
-/** What this process knows of the waiting messages of each queue. */
+/** The waiting messages of each queue that this process knows. */
 export type PendingIndex = {
   add(connectorId: string, arrival: Arrival): void;
   /** The tenants that may have waiting messages; reads the database when the last result is old. */

@@ -234,7 +234,7 @@ export type MessageStore = {
    * most about `limit`.
    */
   findQuiet(nowMs: number, limit: number): Promise<DueMessage[]>;
-  /** Lets every message in quiet hours be judged again at an instant, because the rules have changed. */
+  /** Lets every message in quiet hours be checked again at an instant, because the rules have changed. */
   endQuietAt(nowMs: number): Promise<void>;
   /** The number of messages that wait for the end of quiet hours, at most `max`. */
   countQuiet(max: number): Promise<number>;
@@ -370,7 +370,7 @@ export type EventBacklog = {
   backlog(): Promise<{ readonly count: number; readonly oldestMs: number }>;
 };
 
-/** A question about the counts of messages. */
+/** A query of the counts of messages. */
 export type UsageQuery = {
   readonly tenantId: string;
   readonly mode: MessageMode;

@@ -56,7 +56,7 @@ export function createQuietGate(options: {
   /** The rules by which the waiting messages were last judged; undefined before they are first known. */
   let judgedBy: QuietHours | undefined;
 
-  /** After a change of the rules, judges the waiting messages again: their quiet hours may end earlier now. */
+  /** After a change of the rules, checks the waiting messages again: their quiet hours may end earlier now. */
   async function followRules(): Promise<void> {
     const current = services.quietHours();
     if (current.isUnknown === true || current === judgedBy) return;
@@ -64,7 +64,7 @@ export function createQuietGate(options: {
     judgedBy = current;
   }
 
-  /** A write that was decided by these rules may come after the messages were judged by newer ones: judge again. */
+  /** A write that was decided by these rules may come after the messages were checked by newer ones: check again. */
   function noteDecidedBy(quietHours: QuietHours): void {
     if (judgedBy !== undefined && quietHours !== services.quietHours()) judgedBy = quietHours;
   }

@@ -73,7 +73,7 @@ export function checkRequest(request: SendRequest, nowMs: number, sendAtMinMs: n
   const errors: FieldError[] = [];
   const add = (field: string, code: string, message: string) =>
     void errors.push({ field, code, message });
-  // Limited because this process caches look-ups of tenants, found or not.
+  // Limited because this process caches lookups of tenants, found or not.
   if (request.tenantId.length > TENANT_ID_MAX) {
     add("tenant_id", "too_long", `A tenant's id has at most ${TENANT_ID_MAX} characters.`);
   }

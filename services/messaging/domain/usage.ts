@@ -25,7 +25,7 @@ export type UsageKey = {
   readonly campaignId: string;
 };
 
-/** What is added to the counts of one status. */
+/** The amounts that are added to the counts of one status. */
 export type UsageChange = {
   readonly key: UsageKey;
   readonly status: MessageStatus;
@@ -34,7 +34,7 @@ export type UsageChange = {
   readonly amount: bigint;
 };
 
-/** What a group may be made of. */
+/** The dimensions of a group. */
 export const USAGE_DIMENSIONS = [
   "day",
   "hour",
@@ -45,7 +45,7 @@ export const USAGE_DIMENSIONS = [
   "campaign",
 ] as const;
 
-/** One of them. */
+/** One dimension. */
 export type UsageDimension = (typeof USAGE_DIMENSIONS)[number];
 
 /** The counts of a group, with the values that it was made of. */
@@ -67,7 +67,7 @@ export function countNew(messages: readonly Message[]): UsageChange[] {
   return sumUsage(messages.flatMap((message) => contribution(message, 1)));
 }
 
-/** What changed messages take from the counts and add to them. */
+/** The differences that changed messages make to the counts. */
 export function countChanged(
   changes: readonly { readonly before: Message; readonly after: Message }[],
 ): UsageChange[] {

@@ -13,7 +13,7 @@ import { INDEXES } from "./schema.ts";
 
 /** Ids per key and step. A larger step costs more than it saves when the rarest key changes on the way. */
 const STEP_MAX = 2000;
-/** Index keys of one page, about 30 ms. A page that needs more is short, and the next one goes on from there. */
+/** Index keys of one page, about 30 ms. A page that needs more is short, and the next one continues. */
 const KEYS_MAX = 20_000;
 
 /** The ids of one key down to `reach`, which is empty when these are all of them; newest first. */

@@ -111,7 +111,7 @@ export function createUsageStore(client: MongoClient, db: Db): UsageStore {
             amount: { $sum: "$counts.v.a" },
           },
         },
-        // What was there and moved on, such as messages that were queued.
+        // A count that is zero now, such as of messages that were queued.
         { $match: { messages: { $ne: 0 } } },
         { $sort: { _id: 1 } },
         { $limit: USAGE_GROUPS_MAX + 1 },

@@ -6,7 +6,7 @@ import { failure } from "./output.ts";
 import { runProgram } from "./program.ts";
 import { endOnSignals } from "./signals.ts";
 
-/** What differs between programs. */
+/** The properties in which programs differ. */
 export type CommandLine<C> = {
   readonly program: ProgramDefinition<C>;
   /** Runs one command; returns the exit code. */
@@ -15,7 +15,7 @@ export type CommandLine<C> = {
     parsed: ParsedCommand,
     signal: AbortSignal,
   ) => Promise<number>;
-  /** What else than an `AppError` was thrown, as one; undefined for the end of an interrupted call. */
+  /** Turns another thrown value into an `AppError`; undefined for the end of an interrupted call. */
   readonly toError: (thrown: unknown, ended: AbortSignal) => Promise<AppError | undefined>;
 };
 

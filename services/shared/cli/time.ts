@@ -9,7 +9,7 @@ const UNITS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-/** What an instant may be, for error messages. */
+/** The accepted forms of an instant, for error messages. */
 export const INSTANT_FORMS =
   "an age such as 90s, 30m, 1h or 7d, or a date-time such as 2026-07-01T00:00:00Z";
 

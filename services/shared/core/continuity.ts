@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 
 /**
- * Measures how long this process has run without a pause. A peer that we could not have heard from during a
+ * Measures how long this process has run without a pause. A peer whose messages could not arrive during a
  * pause is not considered dead.
  */
 export type Continuity = {

@@ -119,7 +119,7 @@ export function isRetryable(code: ErrorCode): boolean {
 
 /**
  * True when work failed because a server or the network is down: the same work may succeed later.
- * An `AppError` is judged by its own code, any other error by its `cause`.
+ * The code of an `AppError` decides; of any other error, its `cause`.
  */
 export function isUnavailable(error: unknown): boolean {
   let current = error;

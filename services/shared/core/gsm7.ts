@@ -34,7 +34,7 @@ export const GSM7_EXTENSION: readonly (readonly [septet: number, character: stri
 
 /**
  * The septets that each UTF-16 code unit takes: 1, 2 for an extension character, 0 outside the alphabet. It
- * covers every code unit, so a look-up needs no range check.
+ * covers every code unit, so a lookup needs no range check.
  */
 export const GSM7_SEPTETS = new Uint8Array(0x10000);
 

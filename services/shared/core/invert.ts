@@ -1,4 +1,4 @@
-/** A table read backwards: from the values of the protocol, each of which stands once, to our names. */
+/** The inverse of a table: from the values of the protocol, each of which occurs once, to our names. */
 export function invert<Wire, Ours extends string>(
   table: Readonly<Record<Ours, Wire>>,
 ): ReadonlyMap<Wire, Ours> {

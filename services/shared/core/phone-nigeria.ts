@@ -1,7 +1,7 @@
 import { parsePhoneNumberFromString } from "libphonenumber-js/max";
 
 /**
- * The four-digit prefixes of Nigerian mobile numbers. Most recipients are such numbers, and a look-up here
+ * The four-digit prefixes of Nigerian mobile numbers. Most recipients are such numbers, and a lookup here
  * takes a hundredth of the time of a full parse. The table is built from libphonenumber when the module loads,
  * so it follows the metadata. It only confirms: numbers that it does not hold go to the full parse. Ranges are
  * allotted by four digits (Nigerian Communications Commission, National Numbering Plan); a property test

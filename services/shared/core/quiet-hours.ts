@@ -100,7 +100,7 @@ function isQuietMinute(windows: readonly QuietWindow[], minute: number): boolean
   );
 }
 
-/** Prepares a checked rule that has windows. A second question about the same day costs one look-up. */
+/** Prepares a checked rule that has windows. A second query of the same day costs one lookup. */
 export function compileQuietRule({ timeZone, windows }: QuietRule): PeriodAt {
   const days = new Map<number, readonly Period[]>();
   return (atMs) => {

@@ -58,7 +58,7 @@ export function createWeightedSemaphore(options: {
       if (first === undefined || !fits(entry.held, first.weight, keyMax)) continue;
       if (!fits(total, first.weight, totalMax)) return;
       entry.waiting.shift();
-      // The key goes to the end of the line.
+      // The key moves to the end of the queue.
       entries.delete(key);
       entries.set(key, entry);
       first.resolve(true);

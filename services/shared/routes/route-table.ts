@@ -1,5 +1,5 @@
 /**
- * The route table, compiled once per version: selecting routes for a number then costs one map look-up in most
+ * The route table, compiled once per version: selecting routes for a number then costs one map lookup in most
  * cases. The price of a segment is the route's price for the longest prefix of the number.
  */
 

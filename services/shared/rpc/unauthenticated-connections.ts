@@ -55,7 +55,7 @@ export type UnauthenticatedGuard = {
 
 type Connection = { readonly budget: TokenBucket; readonly streams: Set<Http2Stream> };
 
-/** Creates a guard; `isKnown` judges a call by its headers. */
+/** Creates a guard; `isKnown` checks a call by its headers. */
 export function createUnauthenticatedGuard(options: {
   readonly isKnown: (headers: IncomingHttpHeaders, session: Http2Session) => boolean;
   readonly onLimit?: ((limit: UnauthenticatedLimit) => void) | undefined;

@@ -24,7 +24,7 @@ export interface LinkInfo {
   /** The status of a refused bind, or of a submit with an unusable bind status. */
   status?: number;
   error?: Error;
-  /** Attempts since the backoff was reset by an answered submit, or by a link that was up for `standingMs`. */
+  /** Attempts since the backoff was reset by an answered submit, or by a link that was up for `stableMs`. */
   attempt: number;
   retryInMs?: number;
 }
@@ -66,7 +66,7 @@ export interface SmppClientOptions extends Tunables {
   /** A link that was up this long resets the reconnect backoff; one minute by default. */
   standingMs?: number;
   /**
-   * Handles a delivery. deliver_sm_resp goes out when the promise resolves, so resolve when the message is durable.
+   * Handles a delivery. deliver_sm_resp is sent when the promise resolves, so resolve when the message is durable.
    * When it rejects, the SMSC gets ESME_RX_T_APPN and delivers it again.
    */
   onDeliver: (message: IncomingMessage) => Promise<void> | void;

@@ -3,7 +3,7 @@ import { EncodeError } from "./errors.ts";
 import type { Tlvs } from "./tlvs.ts";
 import { concatenationHeader, HAS_HEADER } from "./user-data-header.ts";
 
-/** The ways to send a message of several segments. */
+/** How a message of several segments is sent. */
 export type Concatenator = "udh8" | "udh16" | "sar" | "payload";
 
 /** The content of one submit_sm. */
@@ -38,7 +38,7 @@ const ROOM_SINGLE = { gsm7: 160, ucs2: 70 } as const;
 const PARTS_MAX = 255;
 
 /**
- * Splits a message into parts, one per submit. Characters never change: text outside the connector's charset goes as
+ * Splits a message into parts, one per submit. Characters never change: text outside the connector's charset is sent as
  * UCS-2. Such text, and segments without room for the seven octets of a 16-bit reference, are split again, so the
  * number of parts may differ from the number of segments. Throws EncodeError when the message needs more than 255
  * parts, or 65,535 octets as one payload.

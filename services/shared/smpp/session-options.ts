@@ -43,8 +43,8 @@ export interface SessionOptions {
   /** The first sequence number of this side; 0x40000000 for a server by default. */
   firstSequence?: number;
   /**
-   * Called with the tokens of requests before any octet of them goes to the socket. It makes them durable before it
-   * returns. When it throws, the requests end as `not_sent`.
+   * Called with the tokens of requests before any octet of them is written to the socket. It makes them durable before
+   * it returns. When it throws, the requests end as `not_sent`.
    */
   beforeWrite?: (tokens: readonly string[]) => void;
   /** Called with an answer that came after its request had ended as `unknown`. */

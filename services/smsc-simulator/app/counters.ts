@@ -7,7 +7,7 @@ export interface SeenSubmit {
   /** Submits of this message part so far, the current one included. */
   count: number;
   firstAtMs: number;
-  /** One of them was not refused. */
+  /** One of them was accepted. */
   isTaken: boolean;
 }
 

@@ -65,8 +65,8 @@ export interface Behaviour {
   /** Unanswered submits per session; more are throttled. */
   window: number;
   /**
-   * The ids in answers: each submit its own, one for all parts of a message, or one for all submits, as of a carrier
-   * with several nodes or a counter that restarts.
+   * The message ids in responses: one for each submit; one for all parts of a message; or one for all submits, as from
+   * a carrier whose counter restarts.
    */
   message_ids: "unique" | "shared_by_parts" | "constant";
   /** The sc_interface_version in bind answers; 0 leaves it out, as SMPP 3.3 does. */

@@ -19,7 +19,7 @@ const TRAILS = {
   consent: "consent",
 } as const satisfies Readonly<Record<string, keyof Clients>>;
 
-/** Who changed what, in all services or one, newest first. */
+/** The audit trail of all services or of one, newest first. */
 export const audit: Run = async (context) => {
   const { clients, options, output } = context;
   const { sinceMs = 0, untilMs = 0 } = options.range();

@@ -186,7 +186,7 @@ function withHealth(connector: Connector, health: readonly BindHealth[]): Row {
   };
 }
 
-/** The delivery rate of each connector and country beside its baseline. */
+/** The delivery rate of each connector and country with its baseline. */
 export const health: Run = async ({ clients, options, output }) => {
   const connectorId = options.optional("connector");
   const { connectors, deliveries } = await clients.routing.listConnectors({});

@@ -37,7 +37,7 @@ type StackFile = {
 /**
  * The source is `--context`, else the environment when it names any of them, else the current context, else the
  * development stack. It is a single one: if another filled its gaps, a misspelt setting would send the command and
- * the token elsewhere.
+ * the token to another installation.
  */
 export function serviceAddresses(
   env: NodeJS.ProcessEnv,
@@ -56,10 +56,10 @@ export function serviceAddresses(
     : fromSettings(settings, { kind: "context", name });
 }
 
-/** How the error begins that every call gets while no process of the development stack runs. */
+/** The beginning of each call's error while no process of the development stack runs. */
 export const STACK_IS_DOWN = "The stack is down: make up.";
 
-/** What to do about a service that cannot be reached: undefined when only its address is known. */
+/** The advice for a service that cannot be reached; undefined when only its address is known. */
 export function whyUnreachable({ source }: ServiceAddresses, name: string): string | undefined {
   if (source.kind !== "stack") return undefined;
   return source.pids.some(isAlive)

@@ -7,7 +7,7 @@ import { toAppError } from "../../shared/rpc/error-status.ts";
 export type ErrorSource = {
   /** For example "wallet at 10.0.0.7:9090". */
   readonly place: string;
-  /** What is known about a service that cannot be reached, with what to do. */
+  /** The reason why a service cannot be reached, with advice. */
   readonly whyUnreachable: () => string | undefined;
 };
 

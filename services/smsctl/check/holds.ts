@@ -69,7 +69,7 @@ export async function checkOpenHolds(
   return { open, unseen: unseen + explained.size - missing.length };
 }
 
-/** Reads the hold before the message: a message that is still open after its hold is gone will go unpaid. */
+/** Reads the hold before the message: a message that is still open after its hold was released is not paid. */
 async function recheckMissingHold(
   { clients, signal }: CheckRun,
   reservationId: string,

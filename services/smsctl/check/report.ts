@@ -7,7 +7,7 @@ export type FoundBreach = {
   readonly ids: readonly string[];
 };
 
-/** What a check is given. */
+/** The input of a check. */
 export type CheckRun = {
   readonly clients: Clients;
   /** The tenant to check; "" means all. */

@@ -9,7 +9,7 @@ import type { OidcChecks, OidcIdentity, OidcProvider } from "../app/identity-por
 const TIMEOUT_S = 10;
 /** The provider's description is read again after this time: its addresses and methods may change. */
 const DESCRIPTION_MS = 3_600_000;
-/** The least that names a person. */
+/** The scopes that are needed for a person's e-mail address. */
 const SCOPE = "openid email";
 
 export type OidcOptions = {

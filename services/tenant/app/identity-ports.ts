@@ -17,10 +17,10 @@ export type Member = {
   readonly hasSecondFactor?: boolean;
 };
 
-/** The storage of second factors. Each change that counts and its audit entry are one transaction. */
+/** The storage of second factors. Turning a factor on or off is one transaction with its audit entry. */
 export type SecondFactorStore = {
   find(personId: string): Promise<SecondFactor | undefined>;
-  /** Stores a secret that does not count yet; false when the person's factor is on. */
+  /** Stores a secret that is not confirmed yet; false when the person's factor is on. */
   begin(personId: string, secret: Uint8Array): Promise<boolean>;
   /** Turns the factor on; false when it is on, or `before` has another secret than the stored one. */
   enable(tenantId: string, before: SecondFactor, after: SecondFactor): Promise<boolean>;

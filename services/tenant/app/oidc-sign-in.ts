@@ -38,9 +38,9 @@ export function createOidcSignInService(parts: {
     },
 
     /**
-     * Ends a sign-in that the same browser began, once, with the token of a link. The link asks for the second factor
-     * like any other. Errors: `unauthenticated`, `email_not_verified`, `not_found` for an address of no person here,
-     * `service_unavailable`.
+     * Completes a sign-in that the same browser began; returns the token of a sign-in link, once. The link asks for the
+     * second factor like any other. Errors: `unauthenticated`, `email_not_verified`, `not_found` for an address of no
+     * person here, `service_unavailable`.
      */
     async complete(browserSecret: string, query: string): Promise<string> {
       const known = found();

@@ -78,7 +78,7 @@ export type KeyPage = {
   readonly beforeId: string;
 };
 
-/** What the store reads for an issue; counting stops at `max`. */
+/** The documents that the store reads to issue a key; counting stops at `max`. */
 export type KeyIssue = {
   readonly tenantId: string;
   readonly makerId: string;
@@ -86,7 +86,7 @@ export type KeyIssue = {
   readonly max: number;
 };
 
-/** What an issue stores. */
+/** The documents that issuing a key stores. */
 export type Issued = {
   readonly key: ApiKey;
   readonly secretHash: Uint8Array;

@@ -30,7 +30,7 @@ export type ApiKey = {
   readonly createdAtMs: number;
   /** Absent until it is revoked. */
   readonly revokedAtMs?: number;
-  /** Absent when it is good until it is revoked. */
+  /** Absent when it is valid until it is revoked. */
   readonly expiresAtMs?: number;
   /** To about a minute (`app/last-used.ts`); absent while unused. */
   readonly lastUsedAtMs?: number;
@@ -48,13 +48,13 @@ export type NewApiKey = {
   readonly nowMs: number;
 };
 
-/** What limits the key that another key, or a console session, makes. */
+/** The key or session that makes a new key, and whose mode and scopes limit it. */
 export type KeyMaker = { readonly mode: KeyMode; readonly scopes: readonly string[] };
 
-/** Why a key can be used no more. */
+/** The reason why a key is no longer valid. */
 export type KeyEnd = "revoked" | "expired";
 
-/** The end of a key that can be used no more; undefined for a good one. */
+/** The reason why a key is no longer valid; undefined for a valid one. */
 export function endOf(key: ApiKey, nowMs: number): KeyEnd | undefined {
   if (isGood(key, nowMs)) return undefined;
   return key.revokedAtMs === undefined ? "expired" : "revoked";
@@ -65,7 +65,7 @@ export function isGood({ revokedAtMs, expiresAtMs }: ApiKey, nowMs: number): boo
   return revokedAtMs === undefined && (expiresAtMs === undefined || expiresAtMs > nowMs);
 }
 
-/** What people see of a secret after its creation. */
+/** The part of a secret that is shown after its creation. */
 export function hintOf(secret: string): string {
   return secret.slice(-HINT_CHARS);
 }

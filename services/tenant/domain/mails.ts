@@ -1,4 +1,4 @@
-/** The texts of mails. Plain text only: a link in it is what it looks like. */
+/** The texts of mails. Plain text only, so that a link shows its real address. */
 
 export function signInMail(to: string, url: string) {
   return {

@@ -37,12 +37,12 @@ export function newSessionTimes(nowMs: number): SessionTimes {
   return { createdAtMs: nowMs, lastSeenAtMs: nowMs, expiresAtMs: nowMs + SESSION_MS };
 }
 
-/** The texts of a browser as they are stored: both come from a stranger. */
+/** The address and user agent as they are stored. They are cut, because any client can send them. */
 export function shortBrowser({ address, userAgent }: Browser): Browser {
   return { address: address.slice(0, TEXT_MAX), userAgent: userAgent.slice(0, TEXT_MAX) };
 }
 
-/** Whether a session still is one. */
+/** Whether a session is open: neither over its lifetime nor idle for too long. */
 export function isOpen(session: SessionTimes, nowMs: number): boolean {
   return nowMs < session.expiresAtMs && nowMs - session.lastSeenAtMs < IDLE_MS;
 }
@@ -58,7 +58,7 @@ export function noSession(): AppError {
   return new AppError("not_found", "There is no such session.");
 }
 
-/** Whether its use is to be written down. */
+/** Whether its last use must be stored again. */
 export function isSeenLongAgo(session: SessionTimes, nowMs: number): boolean {
   return nowMs - session.lastSeenAtMs >= SEEN_EVERY_MS;
 }

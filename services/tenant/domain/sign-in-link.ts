@@ -6,7 +6,7 @@ import type { Role } from "../../shared/core/roles.ts";
 export const LINK_MS = {
   sign_in: 15 * 60_000,
   invitation: 7 * 86_400_000,
-  /** A portal's and an operator's, unless their caller asks otherwise. */
+  /** Portal links and links of operators, unless the caller asks for another lifetime. */
   portal: 10 * 60_000,
   /** After a sign-in at an OpenID Connect provider: long enough to type a code of an authenticator. */
   oidc: 5 * 60_000,

@@ -3,7 +3,7 @@ import type { SecretBox } from "../../shared/io/encryption.ts";
 import { guardMongo } from "../../shared/io/mongo-errors.ts";
 import type { OidcChecks, OidcSignInStore } from "../app/identity-ports.ts";
 
-/** A document of `oidc_sign_ins`; it goes when the browser comes back, or is too old. */
+/** A document of `oidc_sign_ins`; it is removed when the browser returns from the provider, or expires. */
 type OidcSignInDocument = {
   /** SHA-256 of the browser's secret. */
   _id: Binary;

@@ -3,7 +3,7 @@ import type { Role } from "../../shared/core/roles.ts";
 import type { Browser, Session, SessionTimes } from "../domain/session.ts";
 import type { SignInLink } from "../domain/sign-in-link.ts";
 
-/** A document of `sign_in_links`; it goes when the link is used or too old. */
+/** A document of `sign_in_links`; it is removed when the link is used, or expires. */
 export type LinkDocument = {
   /** SHA-256 of the token. */
   _id: Binary;
@@ -27,7 +27,7 @@ export type OpenedDocument = {
   user_agent: string;
 };
 
-/** A document of `sessions`; it goes when the session ends. */
+/** A document of `sessions`; it is removed when the session ends. */
 export type SessionDocument = OpenedDocument & {
   tenant_id: string;
   person_id?: string;

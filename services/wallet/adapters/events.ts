@@ -42,7 +42,7 @@ const RETRY_AFTER_MS = 1000;
  */
 const DELIVERIES_MAX = 600;
 
-/** What a message status requires of the wallet. `invalid`: the event contradicts itself. */
+/** The settlement that a message status requires. `invalid`: the event contradicts itself. */
 export type RequiredSettlement =
   | { readonly kind: "settle"; readonly request: SettlementRequest }
   | { readonly kind: "none" }

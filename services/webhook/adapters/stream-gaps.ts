@@ -31,7 +31,7 @@ export function createGapCounter(): (check: StreamPosition) => number {
 const CHECK_INTERVAL_MS = 5000;
 
 /**
- * The check runs before the next events are fetched: afterwards a gap cannot be told from consumed
+ * The check runs before the next events are fetched: afterwards a gap cannot be distinguished from consumed
  * events. Other replicas may have fetched more, so the count is a lower bound. A failed check is
  * skipped.
  */

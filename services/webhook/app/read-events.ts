@@ -1,5 +1,5 @@
 /**
- * Events for a caller that asks for them. They are read from the stream at the request, so events without a reader
+ * Reads events for `GET /v1/events`. They are read from the stream at the request, so events without a reader
  * cost nothing, and any replica can answer any request (ADR 158).
  */
 import type { Clock } from "../../shared/core/clock.ts";
@@ -133,7 +133,7 @@ async function scan(
   limit: number,
 ): Promise<Scan> {
   const { firstSeq, lastSeq } = await log.bounds();
-  // A stream that was made again, as after a restore without it, begins at one.
+  // A stream that was created again, as after a restore without it, begins at 1.
   if (from.seq < firstSeq || from.seq > lastSeq + 1) throw tooOld();
   const bodies: string[] = [];
   let place = from;

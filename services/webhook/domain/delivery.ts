@@ -59,7 +59,7 @@ export type Delivery = {
   readonly createdAtMs: number;
   /** 0 while pending. */
   readonly completedAtMs: number;
-  /** What is sent; absent where it was not read, or is no longer kept. */
+  /** The request body; absent where it was not read, or is no longer kept. */
   readonly body?: string;
 };
 

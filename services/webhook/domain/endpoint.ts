@@ -77,7 +77,7 @@ export const ENDPOINTS_MAX = 5;
 /** How long a replaced secret keeps signing, in milliseconds. */
 export const SECRET_OVERLAP_MS = 86_400_000;
 
-/** Secrets that sign at once, however often the owner rotates. */
+/** Most secrets that sign at the same time, after any number of rotations. */
 const ACTIVE_SECRETS_MAX = 10;
 
 /**

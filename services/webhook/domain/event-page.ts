@@ -47,7 +47,7 @@ export function takeEvents(
 }
 
 function isSelected(event: WebhookEvent, { tenantId, mode, types }: EventSelection): boolean {
-  // The subject names the tenant already; its own word is compared too.
+  // The stream's subject names the tenant already. The event's own tenant is compared too, in case they differ.
   if (event.tenantId !== tenantId || event.mode !== mode) return false;
   return types.size === 0 || types.has(event.type);
 }

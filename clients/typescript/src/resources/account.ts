@@ -36,7 +36,7 @@ export function accountMethods(call: Caller) {
     /** Absent members keep their value. */
     update: (body: BodyOf<"updateAccount">, options: CallOptions = {}) =>
       fetchData(call, "updateAccount", { body }, options),
-    /** Who changed what, newest first. */
+    /** The audit trail, newest first. */
     auditEntries: (
       query: QueryOf<"listAuditEntries"> = {},
       options: CallOptions = {},

@@ -23,10 +23,10 @@ export function messageMethods(call: Caller) {
     /** One message with its history. */
     get: (id: string, options: CallOptions = {}) =>
       fetchData(call, "getMessage", { path: { message_id: id } }, options),
-    /** What happened to a message: statuses, money, webhook attempts. */
+    /** The timeline of a message: statuses, money, webhook attempts. */
     timeline: (id: string, options: CallOptions = {}) =>
       fetchData(call, "getMessageTimeline", { path: { message_id: id } }, options),
-    /** What a text would be as a message, and cost; nothing is sent. */
+    /** The segments, encoding and price of a text; nothing is sent. */
     preview: (body: BodyOf<"previewMessage">, options: CallOptions = {}) =>
       fetchData(call, "previewMessage", { body }, options),
     /** Cancels a scheduled or waiting message. */

@@ -23,8 +23,8 @@ const PROBE_AFTER_MS = 1000;
 const CLOSE_TIMEOUT_MS = 1000;
 
 /**
- * One TLS connection to a receiver. It adds its socket listeners once, and calls its present user.
- * Adding and removing listeners for each request is much of the cost of Node's client.
+ * One TLS connection to a receiver. It adds its socket listeners once, and they call the attempt that uses
+ * the connection. Adding and removing listeners for each request is much of the cost of Node's client.
  */
 export class Connection {
   readonly endpointId: string;
