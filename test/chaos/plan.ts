@@ -1,6 +1,6 @@
 /**
  * The plan of faults: a pure function of the seed and the length, so that a run can be repeated. Kinds and
- * targets are dealt from shuffled decks: a short run has some of each, a long one has all.
+ * targets are drawn in random order without repeats: a short run has some of them, a long one has all.
  */
 import { type Random, seededRandom } from "../../services/smsc-simulator/domain/latency.ts";
 import { LINKS, PROCESSES, SERVERS } from "./topology.ts";

@@ -1,6 +1,6 @@
 /**
  * The customers' webhook servers, good and bad, on one HTTPS port: the path selects the endpoint and its
- * behaviour. Keeps only what the judges need of each request.
+ * behaviour. Keeps only what the checks need of each request.
  */
 import { appendFileSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -147,7 +147,7 @@ type EventBody = {
   };
 };
 
-/** The event in a body; a body that is not JSON has no ids, which the judges report. */
+/** The event in a body; a body that is not JSON has no ids, which the checks report. */
 export function readEvent(
   body: string,
 ): Pick<Hook, "eventId" | "tenantId" | "messageId" | "status" | "previous"> {

@@ -29,7 +29,7 @@ export const SERVERS: readonly ServerName[] = ["mongod", "nats-server", "redis"]
 /** A second carrier that receives rerouted messages; no fault hits it. */
 export const SECOND_SMSC = "smsc-second";
 
-/** What each service calls: servers, and services over gRPC. */
+/** The servers and services that each service calls. */
 const CALLS: Readonly<
   Record<string, { readonly servers: readonly ServerName[]; readonly services: readonly string[] }>
 > = {

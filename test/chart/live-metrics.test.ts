@@ -169,7 +169,7 @@ function alerts() {
 }
 
 /**
- * What an alert reads. What only a fault would bring (a status 503, an impossible settlement) is
+ * The metrics that alerts read. A value that only a fault causes (a status 503, an impossible settlement) is
  * not there on a stack that works; its labels are, so of those only the name is asked for.
  */
 function selectorsOf(expression: string): string[] {

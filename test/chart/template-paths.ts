@@ -98,7 +98,7 @@ function follow(place: Place | undefined, members: readonly string[]): string | 
   return first === "values" ? ["~", ...others].join(".") : undefined;
 }
 
-/** What an expression stands for when it is only a way to name a place. */
+/** The path that an expression names when it only names a path. */
 function placeOf(
   name: string,
   expression: string,

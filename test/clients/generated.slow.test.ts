@@ -23,7 +23,7 @@ import { startFuture } from "./future.ts";
 import { installed } from "./install.ts";
 import { run } from "./run.ts";
 
-/** What each program sees. */
+/** The environment of each program. */
 const SEEN = {
   single: "scheduled",
   bulk: ["queued", "rejected invalid_recipient"],

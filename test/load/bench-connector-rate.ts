@@ -1,7 +1,7 @@
 /**
  * Two carrier replicas share a connector limited to 100 submits a second, for a minute: the real
  * dispatcher, rate limiter and SMPP link, each replica in a thread of its own, Redis between them, and the
- * simulator as the judge: its busiest second, to the millisecond, and the share of the rate used.
+ * simulator as the measure: its busiest second, to the millisecond, and the share of the rate used.
  * RATE and SECONDS in the environment change what is asked.
  */
 import { isMainThread, Worker, workerData } from "node:worker_threads";

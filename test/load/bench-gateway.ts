@@ -1,5 +1,5 @@
 /**
- * What the gateway itself costs: its own CPU time per answered request, read from the kernel, which
+ * The cost of the gateway itself: its CPU time per answered request, read from the kernel, which
  * other work on the machine moves far less than a throughput. The stack behind is real.
  *
  * `node test/load/bench-gateway.ts [--json]`; `BENCH_STACK=.local/stack.json` measures a running one.

@@ -26,7 +26,7 @@ const NORMAL_SHARE = 0.8;
 /** The queue's limit of the second part; small, so that it fills in seconds. */
 const QUEUE_MAX = Number(process.env.QUEUE_MAX ?? 20_000);
 
-/** Warms up the compiler: a peak that is still rising makes too small a flood. */
+/** Warms up the compiler: a peak measured while throughput still rises is too low. */
 const WARM_UP_MS = 12_000;
 
 /** More callers than the gateway lets in at once, or a flood could never build up. */

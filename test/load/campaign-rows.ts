@@ -1,4 +1,4 @@
-/** The row `campaign`: the rate at which a campaign's messages are delivered, over that of bulk sends. */
+/** The benchmark's row `campaign`: the delivery rate of a campaign divided by the rate of bulk sends. */
 import { MongoClient } from "mongodb";
 import { pollUntil } from "../../deploy/dev/poll.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";

@@ -1,5 +1,5 @@
 /**
- * What one single send costs, from the request to the settled and notified message: CPU time of
+ * The cost of one single send, from the request to the settled and notified message: CPU time of
  * every process of the stack, read from the kernel, which other work on the machine moves far less
  * than it moves a throughput.
  */
@@ -16,7 +16,7 @@ export type MessageCost = {
   readonly allUs: number;
 };
 
-/** The simulators, whose cost is not ours. */
+/** The simulators: their cost is not the product's. */
 export const OUTSIDE: ReadonlySet<string> = new Set(["smsc-simulator", "receiver"]);
 
 const CONNECTIONS = 64;

@@ -34,12 +34,12 @@ const TOLERANCES: Readonly<Record<string, Tolerance>> = {
 };
 
 /**
- * Drawn, not judged: the stand-ins for the outside world remember what they saw up to a bound of
+ * Drawn, not checked: the stand-ins for the outside world remember what they saw up to a bound of
  * theirs, and mongod fills the cache that it is given.
  */
 const NOT_JUDGED = new Set(["smsc-simulator", "receiver", "mongod"]);
 
-/** A heap grows towards its usual size for some minutes; a shorter run does not judge memory. */
+/** A heap grows towards its usual size for some minutes; a shorter run does not check memory. */
 const MEMORY_MINUTES = 12;
 
 /** Pools close connections after 30 s without use. */

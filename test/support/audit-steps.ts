@@ -21,7 +21,7 @@ export type AuditStep = {
   readonly call: () => Promise<unknown>;
   /** The tenant of the entry; empty for what belongs to the operator. */
   readonly tenantId?: string | (() => string);
-  /** What the changed fields contain. */
+  /** The content of the changed fields. */
   readonly before?: object | "";
   readonly after?: object | "";
 };
@@ -48,7 +48,7 @@ export const stepsOf =
       return { tenantId, call, ...texts };
     });
 
-/** What the steps use. */
+/** The dependencies of the steps. */
 export type AuditWorld = {
   readonly client: <S extends DescService>(service: S) => Client<S>;
   readonly tenantId: string;

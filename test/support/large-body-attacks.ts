@@ -18,7 +18,7 @@ export type Attack = {
   readonly request: (apiKey: string) => Buffer;
 };
 
-/** What others had to bear. */
+/** The latencies of other callers. */
 export type AttackResult = {
   readonly statuses: Readonly<Record<string, number>>;
   readonly balanceP90Ms: number;

@@ -1,4 +1,4 @@
-/** A worker that calls the gateway every 20 ms until told to stop, and reports the latencies. */
+/** A worker that calls the gateway every 20 ms until it is stopped, and reports the latencies. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 

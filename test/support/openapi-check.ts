@@ -93,7 +93,7 @@ export type CheckedCall = (
   options?: RestCall,
 ) => Promise<RestAnswer>;
 
-/** What stands in a path in place of a parameter of its template. */
+/** The part of a path in the place of a parameter. */
 const PARAMETERS: readonly (readonly [value: RegExp, parameter: string])[] = [
   [/msg_[^/]+/, "{message_id}"],
   [/cmp_[^/]+/, "{campaign_id}"],

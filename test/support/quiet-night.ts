@@ -22,7 +22,7 @@ export const HOUR_MS = 3_600_000;
 export const EVENING_MS = 19 * HOUR_MS;
 export const MORNING_MS = 7 * HOUR_MS;
 
-/** What tests do with a night. */
+/** The actions of a test on a night. */
 export type QuietNight = {
   readonly carrier: CarrierStack;
   /** The time by the services' clocks. */

@@ -1,5 +1,5 @@
 /**
- * What each RPC does to stored data. Every method has a row: the test fails for a new method without one.
+ * The effect of each RPC on stored data. Every method has a row: the test fails for a new method without one.
  */
 
 /** Methods that change nothing. */

@@ -40,7 +40,7 @@ const CHART_RENDERS = "test/chart: renders";
 /** Files of one process, so that the workers end at nearly the same time. A file of renders takes longest. */
 const FILES_OF_RUN_MAX = 10;
 const RENDERS_OF_RUN_MAX = 5;
-/** Slow files that wait for timeouts, leases and paced submits, the longest first. */
+/** Slow files that wait for timeouts, leases and rate-limited submits, the longest first. */
 const WAITING_FILES = [
   "test/integration/carrier/messages.slow.test.ts",
   "test/e2e/wallet/orphan-hold.slow.test.ts",

@@ -15,7 +15,7 @@ export function settingsOf(stack: Pick<StackFile, "grpc" | "grpc_token">): NodeJ
 }
 
 /**
- * What a clean `smsctl check` did not look at, of what there is at the least (`messages`, `settlements`,
+ * The items that a clean `smsctl check` did not compare, of the given minimum (`messages`, `settlements`,
  * `wallets` and the like): such a check proves nothing.
  */
 export function overlooked(value: unknown, least: Readonly<Record<string, number>>): string[] {

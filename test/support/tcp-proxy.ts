@@ -120,7 +120,7 @@ export async function openTcpProxy(
 }
 
 /**
- * MongoDB drivers go where the server says it is, and not where they were told: this lets the
+ * MongoDB drivers connect to the address that the server names, not to the one that they were given: this lets the
  * server's answers name the proxy. Both ports must have the same number of digits.
  */
 export function renameMongoHost(own: number, aim: number): Rewrite {

@@ -42,7 +42,7 @@ const VARIANTS: Readonly<Record<string, (example: unknown) => RestCall & { query
   "a malformed idempotency key": () => ({ key: "not a key!" }),
 };
 
-/** What a request that makes something needs beside its example, and a field for a text of one's own. */
+/** Fields that a creation needs in addition to its example, and a field for a text of its caller. */
 function ownFields(path: string, url: string): readonly [object, string] {
   if (path.startsWith("/v1/webhook")) return [{ url }, "description"];
   if (path.startsWith("/v1/api-keys")) return [{}, "name"];

@@ -34,7 +34,7 @@ const BODIES = [
   ...["state=OK", "results=OK&results=NO", "%", "__proto__=1"],
 ];
 const GOOD = request(PATH, JSON_TYPE, BODIES[0] ?? "");
-/** What a carrier may hear; 503 would have it come again for ever. */
+/** The responses that a carrier may get. With 503 it would repeat the request for ever. */
 const ANSWERS = new Set([100, 204, 400, 404, 405, 408, 413, 417, 422, 431]);
 
 /** Calls of HTTP carriers: one that is signed and says something is taken once, all others change nothing. */

@@ -9,7 +9,7 @@ import { type CampaignStack, startCampaignStack } from "../../support/campaign-s
 import { eventually } from "../../support/poll.ts";
 
 const COUNT = 1200;
-/** The fewest messages that a campaign may have queued ahead (`domain/pacing.ts`). */
+/** The fewest messages that a campaign may have queued ahead (`domain/chunk-size.ts`). */
 const AHEAD = 500;
 const MINUTES_OF_DAY = 1440;
 

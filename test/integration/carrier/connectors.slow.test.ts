@@ -117,7 +117,7 @@ describe("connectors at run time", () => {
       const { connectors } = await carrier.routing.listConnectors({});
       return connectors.some(({ id, ratePerSecond }) => id === "smsc" && ratePerSecond === 50);
     });
-    // A message that goes out after the change shows that the carrier knows it.
+    // A message that is sent after the change shows that the carrier has read it.
     await until(await carrier.send(numberIn("+234803200")), DELIVERED);
     // A pause of the machine bunches submits. A limiter that lets more through does so in each round.
     const rounds: { readonly used: number; readonly excess: number }[] = [];

@@ -1,4 +1,4 @@
-/** What several carrier processes share: the leases of binds, and a connector's rate. */
+/** Leases of binds, and the rate of a connector, with several carrier processes. */
 import { expect } from "chai";
 import type { ConnectorRunner } from "../../../services/carrier/app/connector.ts";
 import { createSupervisor } from "../../../services/carrier/app/supervisor.ts";
@@ -193,7 +193,7 @@ describe("carrier processes side by side", () => {
         isAway() ? Promise.reject(new Error("Redis is away")) : redis.eval(...args),
     };
     const used = await useFor(8, asked as unknown as Redis);
-    // What a busy machine's stalls bunch together is the test above's matter; 137 were not counted.
+    // The test above covers bursts after a stall of the machine; 137 were not counted.
     expect(busiestSecond(used)).to.be.at.most(110);
     expect(used.length).to.be.at.least(400);
   });

@@ -33,7 +33,7 @@ describe("inbound messages of many handsets", function () {
   const call = (method: string, path: string, body?: object) =>
     callRest(stack.gateway, method, path, { apiKey: stack.api_key, ...(body && { body }) });
 
-  /** Handsets write texts that begin with a word, at an even pace; resolves when all are on their way. */
+  /** Handsets write texts that begin with a word, at an even rate; resolves when all are on their way. */
   async function flow(word: string, count: number): Promise<void> {
     const response = await fetch(new URL("/mo", stack.smsc.control), {
       method: "POST",

@@ -1,4 +1,4 @@
-/** What the fuzzers found or were given stays tried; and the fuzzers themselves can find something. */
+/** Repeats the kept inputs of the fuzzers, and checks that the fuzzers can find a fault. */
 import { expect } from "chai";
 import { readCorpus } from "../../fuzz/corpus.ts";
 import { createRandom } from "../../fuzz/random.ts";

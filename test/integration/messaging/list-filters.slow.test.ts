@@ -74,7 +74,7 @@ describe("a list with several filters", function () {
     return await createMessageLists(mongo.db).page(filter, PAGE, { allowsShort });
   }
 
-  /** What MongoDB examines for the first page, and the page. */
+  /** The keys and documents that MongoDB examines for the first page, and the page. */
   async function examine(filters: Filters) {
     await mongo.db.command({ profile: 2 });
     const found = await page(filters);

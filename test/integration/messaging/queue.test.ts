@@ -83,7 +83,7 @@ describe("the queue", () => {
 
   it("names the connectors at which messages wait, and not those that only send", async () => {
     const waiting = async () => (await harness.messaging.listWaitingConnectors({})).connectorIds;
-    // What was known to wait is known to be gone when a claim has looked; what the index said, in time.
+    // A claim removes known messages that no longer wait; messages that the index named are removed later.
     const none = async () => {
       await claim(harness, "alpha");
       harness.clock.advance(1000);
@@ -128,7 +128,7 @@ describe("the queue", () => {
     const single = singleSend(other, { recipients: [{ to: "+447400999999" }] });
     expect(await codeOf(harness.messaging.sendMessages(single))).to.equal("no error");
     expect(await codeOf(harness.messaging.sendMessages(singleSend(other)))).to.equal("no error");
-    // What is scheduled stands in no queue yet.
+    // A scheduled message is in no queue yet.
     const sendAtMs = BigInt(harness.clock.now() + 86_400_000);
     const later = { ...bulkSend(other, "+447400888", 1), sendAtMs };
     expect(await codeOf(harness.messaging.sendMessages(later))).to.equal("no error");

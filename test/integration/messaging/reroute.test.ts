@@ -14,7 +14,7 @@ import {
 import { openMessagingSuite } from "../../support/messaging-suite.ts";
 import { eventually } from "../../support/poll.ts";
 
-/** What each replica lets wait at the connector that takes over. */
+/** The limit of each replica for messages that wait at the new connector. */
 const ROOM = 2000;
 const BULK = 1000;
 const MANY = 5 * BULK;
@@ -147,7 +147,7 @@ describe("messages at an unusable connector", function () {
         fields: ["enabled"],
       });
     await setEnabled(false);
-    // By now messaging has heard of it: numbers there are refused.
+    // Messaging has the change now: it refuses numbers of that route.
     await eventually(
       async () => (await send("+447911123459").catch(() => "refused")) === "refused",
     );

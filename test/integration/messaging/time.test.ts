@@ -122,7 +122,7 @@ describe("messages whose time has passed", () => {
 
   it("a message that waits longer than the queue time fails with queue_expired, once", async () => {
     const ids: string[] = [];
-    // The look that finds the second has looked at the first once more.
+    // The scan that finds the second has read the first again.
     for (let round = 0; round < 2; round += 1) {
       const { message } = await harness.messaging.sendMessages(singleSend(tenant));
       const id = message?.id ?? "";

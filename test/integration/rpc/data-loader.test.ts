@@ -1,4 +1,4 @@
-/** Batched look-ups of keys, tenants and sender IDs on a real database. */
+/** Batched lookups of keys, tenants and sender IDs on a real database. */
 import { expect } from "chai";
 import { toSenderIdEvent } from "../../../services/sender-id/adapters/events.ts";
 import { createSenderIdService } from "../../../services/sender-id/app/sender-ids.ts";

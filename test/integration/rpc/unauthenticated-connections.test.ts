@@ -1,4 +1,4 @@
-/** What a caller without a valid token can take from a server, tried with raw HTTP/2 connections. */
+/** The limits of a caller without a valid token, tried with raw HTTP/2 connections. */
 import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { connect as connectTcp, type Socket } from "node:net";

@@ -85,7 +85,7 @@ describe("SMPP client against the simulator's faults", () => {
       text,
     );
 
-  /** What the submit that meets the fault must be told, and whether the link outlives the fault. */
+  /** The outcome of the submit that meets the fault, and whether the link survives the fault. */
   const FAULTS: [name: string, outcome: string, link: "stays" | "comes back", setting?: object][] =
     [
       ["no_answer", "unknown timeout", "stays"],

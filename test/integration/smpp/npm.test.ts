@@ -10,7 +10,7 @@ import {
 } from "../../../services/smsc-simulator/create-simulator.ts";
 import { eventually } from "../../support/poll.ts";
 
-/** What these tests use of the npm package smpp, which has no types of its own. */
+/** The parts of the npm package smpp that these tests use; it has no types of its own. */
 type OtherPdu = Record<string, unknown> & { response(options?: object): OtherPdu };
 type OtherSession = {
   on(event: string, listener: (pdu: OtherPdu) => void): void;

@@ -8,7 +8,7 @@ const MANY_SEEDS = Array.from({ length: 24 }, (_, at) => at + 1);
 const SERVICES = PROCESSES.map(({ name }) => name);
 const LINK_NAMES = LINKS.map(({ name }) => name);
 
-/** What each kind of fault may strike, and how long it may last at most. */
+/** The targets of each kind of fault, and its longest duration. */
 const KINDS: Readonly<Record<FaultKind, { targets: readonly string[]; longestMs: number }>> = {
   kill: { targets: [...SERVICES, ...SERVERS], longestMs: 4000 },
   pause: { targets: [...SERVICES, ...SERVERS, "smsc-simulator"], longestMs: 20_000 },

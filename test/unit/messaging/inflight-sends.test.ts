@@ -1,4 +1,4 @@
-/** What a list that is to miss nothing waits for. */
+/** The sends for which a list without gaps waits. */
 import { expect } from "chai";
 import { readQuestion } from "../../../services/messaging/adapters/inflight-sends-nats.ts";
 import {

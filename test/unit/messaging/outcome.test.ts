@@ -34,7 +34,7 @@ const apply = (message: Message, said: Outcome, availabilityOf: AvailabilityOf =
 
 type End = readonly [MessageStatus, QueuePhase | undefined, readonly MessageStatus[]];
 
-/** What each outcome makes of a message being sent or in doubt: status, phase, events. */
+/** The effect of each outcome on a message being sent or in doubt: status, phase, events. */
 const ENDS: Readonly<Record<Outcome["kind"], End>> = {
   accepted: ["sent", undefined, ["sent"]],
   refused: ["queued", "waiting", []],

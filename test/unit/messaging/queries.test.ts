@@ -1,4 +1,4 @@
-/** What a settled list asks of the store. */
+/** The queries of a settled list. */
 import { expect } from "chai";
 import { createQueries } from "../../../services/messaging/app/queries.ts";
 import { createManualClock } from "../../../services/shared/core/clock.ts";

@@ -37,7 +37,7 @@ describe("a receipt of a connector that the message has left", () => {
   });
 });
 
-/** What a carrier reports of a message of three parts that it has, or may have, a part of. */
+/** The state of a message of three parts after an outcome: the carrier has, or may have, a part of it. */
 function reported(kind: "unknown" | "partly_refused", isIncomplete: boolean): Message {
   const outcome = { claimId: "claim-1", kind, isIncomplete, carrierCode: "", errorCode: "" };
   const said = { ...outcome, retryAtMs: 0, occurredAtMs: RECEIPT_MS };

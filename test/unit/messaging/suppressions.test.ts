@@ -73,7 +73,7 @@ describe("opt-outs as messaging knows them", () => {
   }
 
   const AGE_MS = 5000;
-  /** What was read, how long ago, the clock's jump included, and what fails since. */
+  /** The cached table, its age with the step of the clock, and the error since then. */
   for (const [what, isRead, laterMs, code, expected] of [
     ["in service, nothing cached", false, 0, undefined, "goes blocked blocked"],
     ["in service, an old table", true, 3_600_000, undefined, "goes blocked blocked"],

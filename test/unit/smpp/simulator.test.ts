@@ -268,7 +268,7 @@ describe("the answer and the receipt of a submit", () => {
       const order: string[] = [];
       const behaviour = new BehaviourSwitch();
       behaviour.apply(parseBehaviour({ latency_ms: latencyMs, receipts: { delay_ms: 0 } }));
-      // What is due at once goes at once, as it does there.
+      // A delivery that is due now is sent now, as in the process.
       const later = (_: unknown, afterMs: number) => {
         if (afterMs <= 0) order.push("receipt");
         else setTimeout(() => order.push("receipt"), afterMs);

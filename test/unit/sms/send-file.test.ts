@@ -1,4 +1,4 @@
-/** What a file sends, and under which keys. */
+/** The requests and keys of a file. */
 import { expect } from "chai";
 import { chunksOf } from "../../../clients/cli/send/chunks.ts";
 import { createRowReader, type SendRow } from "../../../clients/cli/send/rows.ts";

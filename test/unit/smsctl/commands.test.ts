@@ -190,7 +190,7 @@ describe("smsctl route import", () => {
 describe("smsctl lists beyond a page", () => {
   const idOf = (at: number) => `id_${String(at).padStart(4, "0")}`;
   const ALL = Array.from({ length: 2500 }, (_, at) => ({ id: idOf(at) }));
-  /** What follows an id: at most `limit`, which above `max` is an error. */
+  /** The entries after an id: at most `limit`; a limit above `max` is an error. */
   const pageAfter = (all: { id: string }[], id: string, limit: number, max: number) => {
     if (limit > max) refuse("validation_error", "The limit is out of range.");
     const rest = all.filter((one) => id === "" || one.id > id);

@@ -141,7 +141,7 @@ function isIncomplete({ message }: AppError): boolean {
   return /^(Required option|Missing required argument|A command is missing)/.test(message);
 }
 
-/** What follows `smsctl` in code of a Markdown text. */
+/** The words after `smsctl` in code of a Markdown text. */
 function linesIn(text: string): string[] {
   const call = /(?:^|[\s$])(?:npx )?(?:smsctl|node services\/smsctl\/main\.ts) (\S.*)$/;
   const blocks = text.match(/^```[\s\S]*?^```/gm) ?? [];
