@@ -92,7 +92,7 @@ chartSuite("availability and shutdown", () => {
     }
   });
 
-  it("a memory limit is understood in every way of writing it, or refused with a line that says so", () => {
+  it("a memory limit is read in every notation, or refused with an explaining line", () => {
     const limit = (quantity: string) => ({ set: [`wallet.resources.limits.memory=${quantity}`] });
     for (const [quantity, mib] of [
       ["1073741824", 1024],
@@ -119,7 +119,7 @@ chartSuite("availability and shutdown", () => {
     expect(settingsOf(objects, "gateway")).to.include({ GATEWAY_REPLICAS: "1" });
   });
 
-  it("startup, readiness and liveness ask different things, and liveness no dependency", () => {
+  it("startup, readiness and liveness probes check different things, and liveness checks no dependency", () => {
     for (const { containers, name } of servingWorkloads(render("ci/every-option-values.yaml"))) {
       const [container] = containers;
       const { livenessProbe, readinessProbe, startupProbe } = container ?? {};
@@ -193,7 +193,7 @@ chartSuite("availability and shutdown", () => {
     expect(words).to.contain("wallet: terminationGracePeriodSeconds must exceed");
   });
 
-  it("a carrier has time for both of its waits: for answers, and for messaging to hear of them", () => {
+  it("a carrier has time for both of its waits: for responses, and for its reports to messaging", () => {
     const line = (set: string[]) => refusal(MINIMAL, { set }).split("\n")[0];
     const words = (leastMs: number) =>
       `carrier: closeTimeoutMs must be twice settings.CARRIER_DRAIN_MS and 5 s more, so at least ${leastMs}.`;
@@ -226,14 +226,14 @@ chartSuite("availability and shutdown", () => {
       [readCarrierConfig(ENV).SUBMISSION_UNKNOWN_WAIT_MS, 600_000],
     ],
     [
-      "a key stands for its request as long at webhook as at messaging",
+      "webhook keeps an idempotency key as long as messaging",
       "webhook",
       "IDEMPOTENCY_TTL_MS",
       "172800000",
       [readWebhookConfig(KEYED_ENV).IDEMPOTENCY_TTL_MS, 86_400_000],
     ],
     [
-      "a key stands for its request as long at campaign as at messaging",
+      "campaign keeps an idempotency key as long as messaging",
       "campaign",
       "IDEMPOTENCY_TTL_MS",
       "172800000",

@@ -76,7 +76,7 @@ describe("the image's recipe", () => {
     }
   });
 
-  it("nothing starts a process, so that process 1 has no zombies to bury", () => {
+  it("no program starts a child, so that process 1 has no zombies to reap", () => {
     const code = repositoryFiles().filter(({ path }) => /^(services|gateway)\/.*\.ts$/.test(path));
     const starters = code.filter(({ text }) => /child_process|cluster"/.test(text));
     expect(starters.map(({ path }) => path)).to.deep.equal([]);

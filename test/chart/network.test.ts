@@ -244,7 +244,7 @@ chartSuite("services and ports", () => {
     }
   });
 
-  it("the gateway's Service says how traffic from outside goes where that is set, and only there", () => {
+  it("only the gateway's Service has the external traffic policy, where it is set", () => {
     const service = (set: string[]) =>
       ofKind(render(MINIMAL, { set }), "Service").find(
         ({ metadata }) => metadata.name === "sms-gateway",

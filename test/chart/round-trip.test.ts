@@ -36,7 +36,7 @@ describe("the program of helm test", function () {
     expect(code).to.equal(0);
   });
 
-  it("with a URL waits until that address has taken the webhook, again and again", async () => {
+  it("with a URL retries until that address has accepted the webhook", async () => {
     // More often than a tenant may have endpoints.
     for (let count = 1; count <= 6; count += 1) {
       const { code, said, complaint } = await roundTrip([`--webhook=${receiver.url()}`]);

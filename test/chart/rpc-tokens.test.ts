@@ -13,7 +13,7 @@ const INLINE = "ci/inline-credentials-values.yaml";
 const ALL = { set: ["operatorConsole.enabled=true"] } as const;
 
 chartSuite("tokens of calls between services", () => {
-  it("each service permits its callers the methods that the code lists, and nobody else", () => {
+  it("each service permits its listed callers the methods that the code lists, and no other caller", () => {
     const objects = render(MINIMAL, ALL);
     for (const [typeName, { name }] of Object.entries(SERVICE_ADDRESSES)) {
       if (!workloadsOf(objects).some(({ component }) => component === name)) continue;

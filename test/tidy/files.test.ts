@@ -24,7 +24,7 @@ const SLEEPS = [
   "test/unit/flow/backoff.test.ts 1",
   "test/unit/flow/batcher.test.ts 2",
   "test/unit/gateway/replica-count.test.ts 1",
-  "test/unit/gateway/run-once.test.ts 1",
+  "test/unit/gateway/run-locked.test.ts 1",
   "test/unit/messaging/metrics.test.ts 1",
 ];
 

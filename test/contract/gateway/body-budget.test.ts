@@ -173,7 +173,7 @@ describe("REST: memory budgets", () => {
     expect(await send()).to.equal(202);
   });
 
-  it("garbage behind two valid requests does not prevent their responses", async () => {
+  it("malformed bytes after two valid requests do not prevent their responses", async () => {
     let go: () => void = () => undefined;
     const slow = new Promise<void>((resolve) => {
       go = resolve;

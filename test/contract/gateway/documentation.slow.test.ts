@@ -109,7 +109,7 @@ describe("the documentation in a browser", function () {
     });
   }
 
-  it("the reference shows every operation at the address that the search names, and calls nobody else", async () => {
+  it("the reference shows every operation at the address that the search names, and calls no other host", async () => {
     const { page, faults, close } = await open("/docs/reference");
     const entries = (await (await fetch(`${app.url}/docs/search.json`)).json()) as { id: string }[];
     const wanted = entries.filter(({ id }) => id.startsWith("reference#"));

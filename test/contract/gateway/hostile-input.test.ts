@@ -325,7 +325,7 @@ describe("REST: hostile input", () => {
     expect(answers.map(({ status }) => status)).to.deep.equal([404, 422, 200]);
   });
 
-  it("garbage after a valid request does not prevent its response", async () => {
+  it("malformed bytes after a valid request do not prevent its response", async () => {
     const { port } = await open();
     const request = `${head([authorization, json, `Content-Length: ${good.length}`])}${good}`;
     const { answers } = await exchange(port, (send) => send(`${request}garbage\r\n\r\n`));

@@ -29,7 +29,7 @@ for (const [place, open] of [
       expect(states.filter((state) => state === "busy_same")).to.have.length(49);
     });
 
-    it("tell the same body from another one while the key is held", async () => {
+    it("distinguish a repeat of the body from another body while the key is held", async () => {
       const scope = freshSubject("key");
       expect(await stateOf(scope, one)).to.equal("acquired");
       expect(await stateOf(scope, one)).to.equal("busy_same");

@@ -72,7 +72,7 @@ describe("REST: pages", () => {
     });
   }
 
-  it("an empty page of two filters has the cursor of the place where the search goes on", async () => {
+  it("an empty page of two filters has the cursor at which the search continues", async () => {
     const query = { from: "Acme", client_reference: "rare" };
     const first = await page(query);
     expect(first.body).to.deep.include({ data: [] });

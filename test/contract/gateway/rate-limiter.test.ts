@@ -57,7 +57,7 @@ for (const [place, isAway] of [
       expect(decisions.map(({ remaining }) => remaining)).to.deep.equal([99, 39, 39, 38, 0, 0]);
     });
 
-    it("says when a costly request would be allowed", async () => {
+    it("returns the time at which a costly request would be allowed", async () => {
       const tenant = freshSubject("wait");
       const startMs = performance.now();
       await take(tenant, 10, [10], 2);

@@ -136,7 +136,7 @@ describe("REST: webhook operations in the gateway", () => {
     expect(seen).to.deep.equal([["https://example.com/\ufffd", "a\ufffd"]]);
   });
 
-  it("an attempt at an address of our network looks like any failed connection", async () => {
+  it("an attempt at an address of our network is shown as any failed connection", async () => {
     const listDeliveries = async () => {
       const deliveries = ["connection", "address_not_allowed"].map((error) =>
         create(DeliverySchema, { attempts: [{ number: 1, durationMs: 3, error }] }),

@@ -88,7 +88,7 @@ describe("the store of messages", () => {
     }
   });
 
-  it("reads and decides again when another writer changes a message meanwhile", async () => {
+  it("reads and decides again when another writer changes a message at the same time", async () => {
     const { make } = atOwnTenant();
     const message = make("waiting");
     await database.put([message]);

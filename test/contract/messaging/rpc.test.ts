@@ -113,7 +113,7 @@ for (const transport of ["in memory", "over gRPC"] as const) {
       expect((await messaging.cancelMessage(mine)).message).to.deep.equal(cancelled.message);
     });
 
-    it("tells how long messages are kept before any charge, also where there is none", async () => {
+    it("sends the retention of messages before the first charge, and also without any charge", async () => {
       for (const tenantId of [tenant.id, newId("tenant")]) {
         const told: unknown[] = [];
         for await (const { messageKeepMs } of messaging.streamCharges({ tenantId })) {

@@ -61,7 +61,7 @@ describe("the queue of webhook deliveries", () => {
     return found?.next_attempt_at.getTime();
   };
 
-  it("stores each delivery once, and judges each of a batch alone", async () => {
+  it("stores each delivery once, and checks each of a batch alone", async () => {
     const nowMs = Date.now();
     const [first, second] = [newDelivery(nowMs), newDelivery(nowMs)];
     expect(await queue.insert([first])).to.deep.equal(["stored"]);

@@ -103,7 +103,7 @@ describe("sms", function () {
     expect((await sendOne("--idempotency-key", "order-1")).id).to.equal(first.id);
   });
 
-  it("several recipients are judged one by one, and a rejected one exits 4", async () => {
+  it("several recipients are checked one by one, and a rejected one exits 4", async () => {
     const words = ["--from", customer.sender, "--to", `${TO},12`, "--body", "Hello", "--json"];
     const { code, out } = await run({}, "send", ...words);
     expect(code).to.equal(4);

@@ -81,7 +81,7 @@ describe("sms listen", function () {
     expect(seen.err).to.equal("");
   });
 
-  it("shows a refusal or a missing server in the line, and goes on", async () => {
+  it("shows a refusal or a missing server in the line, and continues", async () => {
     receiver.behave(answer(500));
     const words = ["--events", "message.cancelled", "--forward-to"];
     const refused = await listen(...words, url);

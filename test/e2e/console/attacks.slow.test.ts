@@ -145,7 +145,7 @@ describe("attacks on the console", function () {
     await context.close();
   });
 
-  it("a session that was planted before the sign-in is not the one that is signed in", async () => {
+  it("a session cookie set by an attacker before the sign-in is replaced by a new session", async () => {
     const { gateway } = rest.stack;
     const open = async (cookie: string) => {
       const one = openConsoleBrowser(gateway);

@@ -125,7 +125,7 @@ describe("sign-in through OpenID Connect", function () {
     expect((await open(token, codeOf(secret, step + 1))).status).to.equal(201);
   });
 
-  it("a return is good once, for its own browser, with its own state, code and issuer", async () => {
+  it("a return from the provider works once, for its own browser, state, code and issuer", async () => {
     await invite("dov@example.org");
     const refused = "/console/sign-in?refused=refused";
     const first = await begin();

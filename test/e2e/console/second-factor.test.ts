@@ -114,7 +114,7 @@ describe("the second factor", function () {
     expect(data).to.include({ enabled: true, recovery_codes_left: 9 });
   });
 
-  it("makes guesses wait longer and longer, also a right one", async () => {
+  it("delays repeated codes longer and longer, also a right one", async () => {
     const { browser, email } = await join("dov@example.org");
     const { next } = await turnOn(browser);
     const token = await link(email);

@@ -30,7 +30,7 @@ describe("the console's sessions", function () {
   const openBrowser = (address?: string) => openConsoleBrowser(rest.stack.gateway, address);
   const signedIn = (customer: Customer, role: Role) => signedInBrowser(rest, customer, role);
 
-  it("a portal link signs in once, and the session says who it is", async () => {
+  it("a portal link signs in once, and the session shows its name and role", async () => {
     const token = await portalToken(rest, owner, Role.VIEWER);
     const browser = openBrowser();
     const opened = await browser.call("POST", `${API}/session`, { body: { token } });
@@ -162,7 +162,7 @@ describe("the console's sessions", function () {
     expect(new Set(answers)).to.deep.equal(new Set([404, 429]));
   });
 
-  it("the last owner stays, whoever asks", async () => {
+  it("of two owners who are removed at the same time, one stays", async () => {
     const fresh = await rest.addCustomer();
     const { tenantId } = fresh;
     const invite = (email: string) =>

@@ -27,7 +27,7 @@ describe("REST: campaigns", function () {
   const codes = (answer: RestAnswer) =>
     answer.body.errors.map(({ field, code }: Record<string, string>) => `${field} ${code}`);
 
-  it("goes from a file of recipients to delivered messages", async () => {
+  it("turns a file of recipients into delivered messages", async () => {
     const id = await draft();
     const added = await addCsv(id, "to;name\r\n08031110001;Ada\r\n08031110002;Bola\r\n");
     expect(added.body.data).to.deep.equal({
@@ -101,7 +101,7 @@ describe("REST: campaigns", function () {
     expect(codes(moved)).to.deep.equal(["cursor invalid_value"]);
   }
 
-  it("tells each wrong line of a file, and takes the others", async () => {
+  it("reports each wrong line of a file, and adds the others", async () => {
     const id = await draft();
     const file = [
       "\uFEFFname,to,client_reference",
@@ -187,7 +187,7 @@ describe("REST: campaigns", function () {
     expect(other.body.code).to.equal("idempotency_key_reused");
   });
 
-  it("refuses to start what the balance does not cover, with both amounts", async () => {
+  it("refuses to start a campaign that the balance does not cover, with both amounts", async () => {
     const poor = await rest.addCustomer({ funds: 79_999n });
     const made = await poor.call("POST", PATH, {
       body: { name: "Poor", from: poor.sender, body: "Hello" },

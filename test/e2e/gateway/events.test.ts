@@ -136,7 +136,7 @@ describe("REST: the list of events", function () {
     }
   });
 
-  it("at most five requests of an account wait, and one whose client leaves makes room", async () => {
+  it("at most five requests of an account wait, and one whose client disconnects frees its place", async () => {
     const leave = new AbortController();
     const url = `${rest.stack.gateway}/v1/events?wait=20`;
     const headers = { authorization: `Bearer ${customer.apiKey}` };

@@ -292,7 +292,7 @@ describe("REST: messages", () => {
     expect((await call("POST", path, { raw: " null\n" })).body).to.deep.equal(cancelled.body);
   });
 
-  it("another tenant's message cannot be read or cancelled, and looks like an unknown one", async () => {
+  it("another tenant's message cannot be read or cancelled; the response is that for an unknown one", async () => {
     const { body: sent } = await send({ send_at: new Date(Date.now() + 3_600_000).toISOString() });
     const stranger = await rest.addCustomer();
     const path = `/v1/messages/${sent.data.id}`;

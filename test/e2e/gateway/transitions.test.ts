@@ -212,7 +212,7 @@ describe("REST: transitions of the contract", function () {
     expectConflict(await cancel(sent.id));
   });
 
-  it("undelivered → delivered: late receipt; the error is gone", async () => {
+  it("undelivered → delivered: a late receipt removes the error", async () => {
     const sent = await accept("08031239906");
     const found = await reach(sent.id, "delivered");
     expect(path(found)).to.deep.equal(["queued", "sent", "undelivered", "delivered"]);
@@ -230,7 +230,7 @@ describe("REST: transitions of the contract", function () {
     expectConflict(await cancel(sent.id));
   });
 
-  it("queued, being sent: cancel is refused and the outcome stands", async () => {
+  it("queued, being sent: cancel is refused and the outcome is kept", async () => {
     const sent = await accept("08031239909");
     // The carrier has the submit and answers nothing: the message is being sent.
     await eventually(async () => {

@@ -117,7 +117,7 @@ describe("REST: usage", function () {
     );
   }
 
-  it("agrees with the list for every way to group", async () => {
+  it("agrees with the list of messages for every group_by", async () => {
     await expectToAgree(Object.keys(MEMBERS));
     for (const name of Object.keys(MEMBERS)) await expectToAgree([name]);
     await expectToAgree(["sender_id", "status"]);

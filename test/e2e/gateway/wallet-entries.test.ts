@@ -56,7 +56,7 @@ describe("REST: the statement", function () {
     expect(JSON.stringify(all), "operators are not named").to.not.contain("ada");
   });
 
-  it("a charge names its message, and is what the message says it cost", async () => {
+  it("a charge names its message, and has the amount that the message shows", async () => {
     for (const charge of await lines("?kind=charge")) {
       const message = (await call("GET", `/v1/messages/${charge.message_id}`)).body.data;
       expect(charge.amount).to.equal(`-${message.amount}`);
@@ -128,7 +128,7 @@ describe("REST: the statement", function () {
     expect(refused.body.errors[0]).to.include({ field: "limit", code: "invalid_value" });
   });
 
-  it("files of one account are written one after the other, and one that a client leaves ends", async () => {
+  it("files of one account are written one after the other, and one whose client disconnects ends", async () => {
     const answers = await Promise.all([1, 2].map(() => call("GET", PATH, CSV)));
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200]);
     await leaveAtOnce(`${rest.stack.gateway}${PATH}`, customer.apiKey);

@@ -73,7 +73,7 @@ const REFUSALS: Readonly<Record<string, [(on: Clients) => Promise<unknown>, stri
     ({ messaging }) => messaging.claimMessages({ carrierId: "c", max: 1 }),
     "connector_id",
   ],
-  "a claim by nobody": [
+  "a claim without a carrier": [
     ({ messaging }) => messaging.claimMessages({ connectorId: "c", carrierId: "a|b", max: 1 }),
     "carrier_id",
   ],

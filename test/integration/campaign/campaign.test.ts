@@ -65,7 +65,7 @@ describe("a campaign", function () {
     await client.close();
   });
 
-  it("stops at an empty wallet and goes on when it is funded", async () => {
+  it("pauses at an empty wallet and continues when it is funded", async () => {
     const numbers = nigerianNumbers(1500, 10_000);
     const id = await world.draft(numbers);
     await world.start(id);

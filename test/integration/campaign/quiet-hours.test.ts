@@ -58,7 +58,7 @@ describe("a campaign in quiet hours", function () {
 
   const progressOf = async (id: string) => (await campaigns.get(id)).progress;
 
-  it("feeds no more than waits ahead, goes on afterwards, and neither fails nor is completed before", async () => {
+  it("feeds no more than the queue may hold, continues in the morning, and does not end before", async () => {
     const id = await campaigns.draft(numbers, { from: "PROMO" });
     await campaigns.start(id);
     await eventually(async () => (await progressOf(id))?.queued === BigInt(AHEAD), {

@@ -154,7 +154,7 @@ describe("connectors at run time", () => {
     await until(id, DELIVERED);
   });
 
-  it("only a certain refusal goes to the next route; a 500 is in doubt and goes nowhere", async () => {
+  it("only a certain refusal tries the next route; a message with a 500 is in doubt and tries none", async () => {
     await carrier.routing.createRoute({
       route: {
         name: "backup",
@@ -182,7 +182,7 @@ describe("connectors at run time", () => {
     http.answerWith(undefined);
   });
 
-  it("what waits at a carrier that went away goes over the backup route", async function () {
+  it("messages that wait at an unavailable carrier are sent over the backup route", async function () {
     this.timeout(60_000);
     await http.close();
     const ids = await Promise.all(
@@ -211,7 +211,7 @@ describe("connectors at run time", () => {
     await smsctl(carrier.stack, "connector", "remove", "secure");
   });
 
-  it("a connector whose routes are gone is removed with its link; one in use is not", async () => {
+  it("a connector without routes is removed with its link; one in use is not", async () => {
     await refusedWith(() => carrier.routing.removeConnector({ id: "web" }), /web/);
     await carrier.routing.updateRoute({
       idOrName: "web",

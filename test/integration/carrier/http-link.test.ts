@@ -58,7 +58,7 @@ describe("a link to an HTTP carrier", () => {
     return link;
   }
 
-  it("is in doubt about a request that a connection took and nobody answered", async () => {
+  it("a request that was written and not answered leaves the message in doubt", async () => {
     server = createServer(() => undefined);
     server.listen(0, "127.0.0.1");
     await once(server, "listening");

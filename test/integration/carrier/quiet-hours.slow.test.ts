@@ -46,7 +46,7 @@ describe(`${COUNT} promotional messages ten seconds before quiet hours`, functio
   /** Promotional submits: all but the single sends. */
   const submitted = async () => (await night.submits()) - singles;
 
-  it("those that do not go before wait, and single sends pass them", async () => {
+  it("bulk messages in quiet hours wait, and single sends of other classes pass them", async () => {
     await night.stepTo(EVENING_MS - 10_500);
     const beginsMs = night.now() + EVENING_MS - (night.now() % (24 * HOUR_MS));
     await night.send(COUNT);
@@ -69,7 +69,7 @@ describe(`${COUNT} promotional messages ten seconds before quiet hours`, functio
     });
   });
 
-  it("none is submitted in the night, whatever dies and whichever way the clock is stepped", async () => {
+  it("no message is submitted in the night, in spite of kills and clock steps in both directions", async () => {
     const waiting = COUNT - early;
     const stillWaits = async () => {
       expect((await night.states())["queued|quiet"]).to.equal(waiting);

@@ -44,7 +44,7 @@ describe("the receipt matcher", () => {
     expect(await store.countParked()).to.equal(0);
   });
 
-  it("a parked receipt is looked at by one process at a time", async () => {
+  it("one process at a time matches a parked receipt", async () => {
     await matcher.take(receipt());
     clock.advance(1000);
     const takes = [1, 2, 3].map(() => store.takeDueParked(clock.now(), 10));
@@ -110,7 +110,7 @@ describe("the receipt matcher", () => {
     expect(recorded).to.have.length(1);
   });
 
-  it("without ids, a receipt ends its submit's wait, so that the next message's finds its own", async () => {
+  it("a receipt without an id ends its submit's wait, so that the next receipt matches the next message", async () => {
     const { key: _, ...first } = submission();
     const second = { ...first, messageId: "msg_01J00000000000000000000001" };
     await store.saveUnknowns([first]);
@@ -130,7 +130,7 @@ describe("the receipt matcher", () => {
     ]);
   });
 
-  it("without ids, receipts of two parts that are looked at together are one for each", async () => {
+  it("two receipts without ids that are matched together count for one part each", async () => {
     const { key: _, ...unknown } = submission();
     await store.saveUnknowns([1, 2].map((segment) => ({ ...unknown, segment })));
     await store.park([receipt({ keys: [] }), receipt({ keys: [] })], clock.now(), partiesAfterMs);
@@ -139,7 +139,7 @@ describe("the receipt matcher", () => {
     expect(recorded.map(({ segment }) => segment).toSorted()).to.deep.equal([1, 2]);
   });
 
-  it("one that its parties tell of is looked at as soon as they may", async () => {
+  it("a receipt that only its numbers can match is matched as soon as that is allowed", async () => {
     await store.park([receipt({ keys: [] })], clock.now(), () => 11_500);
     const looks: number[] = [];
     for (const beganMs = clock.now(); clock.now() - beganMs < 30_000; clock.advance(500)) {
@@ -149,7 +149,7 @@ describe("the receipt matcher", () => {
     expect(looks).to.include(11_500);
   });
 
-  it("an id that a carrier uses again stands for the newer message", async () => {
+  it("an id that a carrier uses again names the newer message", async () => {
     await store.saveSubmissions([submission()]);
     const newer = { messageId: "msg_01J00000000000000000000001" };
     await store.saveSubmissions([submission({ key: "k0" }), submission(newer)]);
@@ -209,7 +209,7 @@ describe("the receipt matcher", () => {
     for (const one of recorded) expect(one).to.include(guess);
   });
 
-  it("each of several parts in doubt gets its own receipt, however often and wherever they are looked at", async () => {
+  it("each of several parts in doubt gets its own receipt after any number of attempts to match", async () => {
     const { key: _, ...unknown } = submission();
     await store.saveUnknowns([1, 2, 3].map((segment) => ({ ...unknown, segment })));
     const others = ["k1", "k2", "k3", "k1", "k2"].map((key) => receipt({ keys: [key] }));
@@ -221,7 +221,7 @@ describe("the receipt matcher", () => {
     expect(await store.countParked()).to.equal(0);
   });
 
-  it("messages that had failed when the receipt came are in no other's way; one without an id still is", async () => {
+  it("messages that failed before the receipt hinder no other match, except one without an id", async () => {
     const { key: _, ...doubtful } = submission();
     const [failed, taken, open] = ["1", "2", "3"].map(
       (last) => `msg_01J0000000000000000000000${last}`,

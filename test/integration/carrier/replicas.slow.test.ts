@@ -184,7 +184,7 @@ describe("carrier processes side by side", () => {
     expect(used.length).to.be.at.least(540);
   });
 
-  it("two replicas share 100/s: never more when Redis goes away for a while, again and again", async function () {
+  it("two replicas share 100/s: never more while Redis fails repeatedly", async function () {
     this.timeout(20_000);
     const startMs = performance.now();
     const isAway = () => (performance.now() - startMs) % 2500 > 1300;
@@ -199,7 +199,7 @@ describe("carrier processes side by side", () => {
   });
 
   for (const kept of ["line", "granted"]) {
-    it(`a full Redis that keeps only the ${kept} of a rate does not jam it`, async function () {
+    it(`a full Redis that keeps only the ${kept} of a rate does not block submits`, async function () {
       this.timeout(20_000);
       const rateLimiter = createRateLimiter({
         redis,

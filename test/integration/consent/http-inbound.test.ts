@@ -97,7 +97,7 @@ describe("callbacks of HTTP carriers with messages from handsets", function () {
       { what: `${count} messages of ${from}`, timeoutMs: 15_000 },
     );
 
-  it("are stored before their answer, whatever the alphabet", async () => {
+  it("are stored before their response, in every alphabet", async () => {
     const from = "+2348031800001";
     for (const text of ["Hello", "Привет 😀", "Grüße"]) {
       expect(await post(urls.plain, { from, to: SHORT_CODE, text })).to.equal(200);

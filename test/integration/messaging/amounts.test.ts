@@ -25,7 +25,7 @@ describe("sends that cost more than any account can have", () => {
     ["nearly as much as 64 bits can say", Number(INT64_MAX / AMOUNT_MAX)],
     ["more than 64 bits can say", Number(INT64_MAX / AMOUNT_MAX) + 1],
   ] as const) {
-    it(`${what}: the whole amount is told, and nothing is held`, async () => {
+    it(`${what}: the error has the whole amount, and nothing is held`, async () => {
       const before = await heldNow();
       const refusal = await refusalOf(count);
       expect(refusal?.code).to.equal("insufficient_balance");

@@ -59,7 +59,7 @@ describe("claims of several connectors in one call", () => {
     expect(ids.sort()).to.deep.equal(sent.flat().sort());
   });
 
-  it("hands out no cancelled message; each message goes to one carrier or is cancelled", async () => {
+  it("claims return no cancelled message; each message is claimed by one carrier or cancelled", async () => {
     for (let round = 0; round < 5; round += 1) {
       const sent = (await Promise.all(NAMES.map((name) => send(name, 12)))).flat();
       const claiming = claimMany(NAMES.map((name) => ask(name)));

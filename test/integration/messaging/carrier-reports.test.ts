@@ -70,7 +70,7 @@ describe("reports of carriers", () => {
     ["was throttled", "", 0],
     ["met a system error", "carrier_unavailable", 1],
   ] as const) {
-    it(`what ${what} timeouts until its time; then ${attempt} of its budget is spent`, async () => {
+    it(`a message that ${what} waits until its retry time; then ${attempt} of its budget is spent`, async () => {
       const id = await send();
       const said = { retryAtMs: BigInt(harness.clock.now() + 30_000), errorCode };
       await report(harness, await claimOne(harness, "alpha"), OutcomeKind.NOT_SENT, said);

@@ -111,7 +111,7 @@ describe("holds and commits at the same time", () => {
     await committer.close();
   });
 
-  it("nothing can be seen of a send before its hold stands, however long the wallet takes", async () => {
+  it("no read shows a send before its hold is placed, with a slow wallet too", async () => {
     const door = Promise.withResolvers<void>();
     const { committer, calls } = openCommitter(door.promise, {}, 500);
     const before = await heldBy(rich);
@@ -156,7 +156,7 @@ describe("holds and commits at the same time", () => {
     ["together with its neighbours", () => checkedSend(rich)],
     ["by itself", () => bulkOf(checkedSend(rich), 40)],
   ] as const) {
-    it(`a send that fails ${what} once its hold stands gives it back, however late the database is`, async () => {
+    it(`a send that fails ${what} after its hold is placed releases the hold, with a slow database too`, async () => {
       const store = createSendStore(harness.mongo, harness.db);
       const away = () => new AppError("service_unavailable", "The database is away.");
       let tries = 0;

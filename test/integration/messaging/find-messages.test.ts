@@ -28,7 +28,7 @@ describe("finding messages of every tenant", () => {
   const find = (wanted: Parameters<typeof harness.messaging.findMessages>[0]) =>
     harness.messaging.findMessages(wanted);
 
-  it("by its id, with its history, whoever sent it", async () => {
+  it("finds a message of any tenant by its id, with its history", async () => {
     for (const messageId of ids) {
       const { messages } = await find({ messageId });
       expect(messages.map(({ id }) => id)).to.deep.equal([messageId]);

@@ -171,7 +171,7 @@ describe("idempotency keys", () => {
     expect(await codeOf(harness.messaging.lookupSend(other))).to.equal("idempotency_key_reused");
   });
 
-  it("a look-up of a key that none can have is refused, of no key finds nothing, and neither closes one", async () => {
+  it("a lookup of a key that none can have is refused, of no key finds nothing, and neither closes one", async () => {
     const key = { ...lookupOf({ idempotencyKey: "of another form" }), beforeRefusal: true };
     expect(await codeOf(harness.messaging.lookupSend(key))).to.equal("validation_error");
     const none = await harness.messaging.lookupSend({ ...key, idempotencyKey: "" });
@@ -179,7 +179,7 @@ describe("idempotency keys", () => {
     expect(await harness.db.collection("sends").countDocuments({ idem: /\|$/ })).to.equal(0);
   });
 
-  it("a look-up before a refusal answers the same, and leaves the key to the next request", async () => {
+  it("a lookup before a refusal answers the same, and leaves the key to the next request", async () => {
     const request = keyed(singleSend(tenant), "refused");
     const key = { ...lookupOf(request), beforeRefusal: true };
     expect((await harness.messaging.lookupSend(key)).response).to.equal(undefined);
@@ -191,7 +191,7 @@ describe("idempotency keys", () => {
     expect(await codeOf(harness.messaging.lookupSend(key))).to.equal("idempotency_key_reused");
   });
 
-  it("a look-up before a refusal leaves the key to a request that is running under it", async () => {
+  it("a lookup before a refusal leaves the key to a request that is running under it", async () => {
     for (let round = 0; round < 10; round += 1) {
       const request = keyed(singleSend(tenant), `running-${round}`);
       const key = { ...lookupOf(request), beforeRefusal: true, fingerprint: new Uint8Array(32) };
@@ -250,7 +250,7 @@ describe("idempotency keys", () => {
     }
   });
 
-  it("to the other mode a message is not there, whatever is kept under the key", async () => {
+  it("the other mode gets not_found for a message, whatever response its key has", async () => {
     const { message } = await harness.messaging.sendMessages(singleSend(tenant));
     const cancel = {
       ...{ tenantId: tenant.id, messageId: message?.id ?? "", idempotencyKey: "modes" },

@@ -138,7 +138,7 @@ describe("a list with several filters", function () {
     }
   });
 
-  it("of which many messages have each and none has all ends a page early, and goes on from there", async () => {
+  it("filters that many messages match singly and none together end a page early and continue", async () => {
     const db = mongo.db.collection<MessageDocument>("messages");
     await db.updateMany({ _id: { $type: "string" }, from: "Acme" }, [
       { $set: { search: { $cond: [IS_EVEN, ["f:even"], ["r:odd"]] } } },

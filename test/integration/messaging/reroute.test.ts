@@ -69,7 +69,7 @@ describe("messages at an unusable connector", function () {
     expect((await claimOne(harness, "gamma")).messageId).to.equal(lonely);
   });
 
-  it("goes with its only route to another connector, at its frozen price", async () => {
+  it("follows its only route to another connector, at its frozen price", async () => {
     await setState("gamma", ConnectorState.DRAINING);
     const id = await send("+447911123457");
     await harness.routing.createConnector({

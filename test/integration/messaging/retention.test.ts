@@ -52,7 +52,7 @@ describe("retention", () => {
     expect((await store.findByKeys([closed])).size).to.equal(0);
   });
 
-  it("tombstones go whatever their reservations are called, and nothing that is ours goes with them", async () => {
+  it("tombstones are deleted under any reservation id, and no other document is", async () => {
     const store = openSends();
     const nowMs = Date.now();
     const old = nowMs - 8 * 24 * HOUR_MS;

@@ -15,7 +15,7 @@ import { openTestDatabase, type TestDatabase } from "../../support/test-database
 
 const MESSAGES = 2500;
 
-describe("the walk over all messages that checks stand on", function () {
+describe("the snapshot of all messages that checks read", function () {
   this.timeout(30_000);
   let database: TestDatabase;
   let mongo: Mongo;

@@ -17,7 +17,7 @@ import { createTenantStore } from "../../../services/tenant/store/tenant-store.t
 import { freshDatabase } from "../../support/fresh-names.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 
-describe("batched look-ups", () => {
+describe("batched lookups", () => {
   const log = createLogger("test", "silent");
   let servers: TestServers;
   let mongo: Mongo;

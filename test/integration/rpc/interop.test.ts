@@ -142,7 +142,7 @@ describe("a stock grpc-js client", () => {
     expect(trailers.get("x-tail-bin")[0]).to.deep.equal(Buffer.of(0, 255, 7));
   });
 
-  it("reads a stream far larger than the flow-control window, at its own pace", async () => {
+  it("reads a stream far larger than the flow-control window, at its own rate", async () => {
     const stream = client.makeServerStreamRequest(
       "/test.EchoService/Count",
       packNumber,

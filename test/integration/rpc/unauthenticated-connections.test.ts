@@ -118,7 +118,7 @@ describe("unauthenticated connections of a gRPC server", function () {
     expect(limits.at(-1)).to.equal("calls");
   });
 
-  it("of all connections 256 streams stay open; the oldest leave first", async () => {
+  it("256 streams of all connections stay open; the oldest are closed first", async () => {
     const { port } = await serve();
     const streams: ClientHttp2Stream[] = [];
     for (let count = 0; count < 10; count += 1) {

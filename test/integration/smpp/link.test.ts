@@ -184,7 +184,7 @@ describe("an SMPP bind of a connector", () => {
     expect(await outcome).to.deep.equal({ kind: "accepted", carrierMessageId: "" });
   });
 
-  it("a part that was prepared before the refusal goes without the parameter", async () => {
+  it("a part that was prepared before the refusal is submitted without the parameter", async () => {
     await open();
     const [part] = link.prepare(claimed({ messageId: "msg_early" }));
     const refused = submit(1);
@@ -233,7 +233,7 @@ describe("an SMPP bind of a connector", () => {
     ["as_is", "id:zz stat:DELIVRD", "zz", ["zz"]],
   ] as const;
   for (const [receiptIdForm, text, receiptedMessageId, expected] of IDS) {
-    it(`${receiptIdForm}: "${text}" with the parameter ${receiptedMessageId} is looked for in both`, async () => {
+    it(`${receiptIdForm}: "${text}" with the parameter ${receiptedMessageId} is searched in both`, async () => {
       await open({ receiptIdForm });
       const body = { esmClass: 0x04, shortMessage: Buffer.from(text) };
       await deliver(body, { receiptedMessageId, messageState: 2 });

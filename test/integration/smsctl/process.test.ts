@@ -191,7 +191,7 @@ describe("smsctl as a process", function () {
     expect(err).to.match(/^smsctl: RPC_TLS_CERT_FILE[^\n]* go together[^\n]*\n$/);
   });
 
-  it("takes no setting from elsewhere once there is one of them", async () => {
+  it("reads no setting from another source once one source has one of them", async () => {
     const { code, err } = await finish(start({ RPC_TOKEN: TOKEN }, "--json", "connector", "list"));
     expect(code).to.equal(5);
     expect(JSON.parse(err).error.message).to.include("set ROUTING_GRPC and RPC_TOKEN");

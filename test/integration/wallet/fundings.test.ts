@@ -162,7 +162,7 @@ describe("fundings by persons", function () {
     expect(await balanceOf(tenantId)).to.equal(0n);
   });
 
-  it("of many approvals and refusals at once, on two replicas, one decides", async () => {
+  it("of many approvals and refusals at the same time, on two replicas, one counts", async () => {
     const replicas = [fundings, open()];
     for (let round = 0; round < 5; round += 1) {
       const tenantId = await newTenant();
@@ -214,7 +214,7 @@ describe("fundings by persons", function () {
     }
   });
 
-  it("one that the wallet cannot take fails with the reason, and is not tried for ever", async () => {
+  it("a funding that the wallet refuses fails with the reason, and is not retried", async () => {
     const tenantId = await newTenant();
     await wallets.fund(tenantId, {
       kind: "fund",

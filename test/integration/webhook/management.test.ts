@@ -227,7 +227,7 @@ describe("managing webhook endpoints", () => {
     expect(signatures).to.deep.equal(wanted.map((hex) => `v1=${hex}`));
   });
 
-  it("a test event goes to its endpoint only, subscribed to it or not", async () => {
+  it("a test event is sent to its endpoint only, subscribed to it or not", async () => {
     const tenantId = newId("tenant");
     const { id: endpointId } = await addEndpoint(tenantId, "/tested");
     const { id: otherId } = await addEndpoint(tenantId, "/not-tested");

@@ -69,7 +69,7 @@ describe("the order in which webhook operations refuse", () => {
     }
   });
 
-  it("an unknown delivery is not found, whatever its key and its endpoint's state", async () => {
+  it("an unknown delivery is not_found for any key and any state of its endpoint", async () => {
     const key = await addEndpoint();
     const wanted = { ...key, deliveryId: newId("webhookDelivery") };
     const { client } = webhooks;

@@ -98,7 +98,7 @@ describe("a submitted row", () => {
   }
 });
 
-describe("the pace of a campaign", () => {
+describe("the chunk size of a campaign", () => {
   const campaign = (changes: Partial<Campaign>): Campaign => ({
     ...createCampaign({
       ...{ id: "cmp_1", tenantId: "ten_1", mode: "live", currency: "NGN", nowMs: 0 },

@@ -76,7 +76,7 @@ describe("a file of recipients", () => {
     expect((await verdicts(file)).at(-1)).to.equal(ADA.replace("2", "5"));
   });
 
-  it("has a verdict for each wrong line, and reads on", async () => {
+  it("reports a fault for each wrong line, and continues", async () => {
     const file = [
       "to,name",
       "2.34803E+12,Ada",

@@ -33,7 +33,7 @@ const change = (status: MessageChange["status"], changes: Partial<MessageChange>
 describe("the answer of a chunk", () => {
   const queued = { kind: "queued", messageId: "msg_1", held: 4n, atMs: 10 } as const;
 
-  it("gives a waiting row its message, or its verdict", () => {
+  it("gives a waiting row its message, or its error", () => {
     expect(applyFeedResult(WAITING, queued)).to.include({ status: "queued", messageId: "msg_1" });
     const error = { code: "invalid_recipient", message: "No." };
     expect(applyFeedResult(WAITING, { kind: "rejected", error })).to.include({

@@ -69,9 +69,9 @@ describe("receipts of carriers that speak HTTP", () => {
   });
 
   for (const [what, url, body, status] of [
-    ["a connector that nobody made", () => urlOf("other"), '{"state":"OK"}', 404],
+    ["a connector that does not exist", () => urlOf("other"), '{"state":"OK"}', 404],
     ["a connector that is not known yet", () => urlOf("soon"), '{"state":"OK"}', 503],
-    ["a signature of somebody else", () => urlOf("web", "x"), '{"state":"OK"}', 404],
+    ["a signature for another address", () => urlOf("web", "x"), '{"state":"OK"}', 404],
     ["another path", () => `http://127.0.0.1:${listener.port}/receipts`, "", 404],
     ["a body without a status", () => urlOf("web"), "{}", 422],
     ["a status that is in no table", () => urlOf("web"), '{"state":"toString"}', 422],
@@ -140,9 +140,9 @@ describe("receipts of carriers that speak HTTP", () => {
     });
 
     for (const [what, url, body, status] of [
-      ["for a connector that nobody made", () => inboundUrl("other"), callback, 404],
+      ["for a connector that does not exist", () => inboundUrl("other"), callback, 404],
       ["for a connector that is not known yet", () => inboundUrl("soon"), callback, 503],
-      ["with a signature of somebody else", () => inboundUrl("web", "x"), callback, 404],
+      ["with a signature for another address", () => inboundUrl("web", "x"), callback, 404],
       [
         "with the signature of a receipt",
         () => inboundUrl("web").replace(/[0-9a-f]{64}$/, urlOf("web").slice(-64)),

@@ -32,7 +32,7 @@ describe("messages that a dispatcher returns, ends and journals", () => {
     expect([dispatcher.waiting, submits.length]).to.deep.equal([1, 1]);
   });
 
-  it("a partly accepted message whose link is gone ends as partly refused when closing", async () => {
+  it("a partly accepted message whose link closed ends as partly refused at shutdown", async () => {
     const { dispatcher, submits, reported, setStatus } = setUp();
     dispatcher.add(many(1, { segments: 2 }));
     setStatus("down");

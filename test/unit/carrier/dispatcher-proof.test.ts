@@ -38,7 +38,7 @@ describe("a message whose first part alone is in doubt", () => {
     expect(submits.length).to.equal(1);
   });
 
-  it("goes on with the other parts when messaging says that a receipt proved it", async () => {
+  it("submits the other parts when messaging reports that a receipt proved the first", async () => {
     const world = await inDoubt();
     const { dispatcher, clock, reported, journaledParts } = world;
     reported[0]?.onReported?.(false);
@@ -56,7 +56,7 @@ describe("a message whose first part alone is in doubt", () => {
     expect(reported[2]?.submissions.map(({ key }) => key)).to.deep.equal(["part 1", "part 2"]);
   });
 
-  it("goes on with the other parts after a late answer", async () => {
+  it("submits the other parts after a late response", async () => {
     const world = await inDoubt();
     const { dispatcher, reported } = world;
     dispatcher.lateAnswer("msg_0", 0, accept("late"));
@@ -107,7 +107,7 @@ describe("a message that an earlier process wrote in part", () => {
     expect(submits.map(({ part }) => part.index)).to.deep.equal([1, 2]);
   });
 
-  it("goes on at once when another part was written, which the first precedes", async () => {
+  it("submits the others at once when another part was written, because the first precedes it", async () => {
     const { reported, submits } = restart([0, 1]);
     await eventually(() => submits.length === 1);
     expect(submits[0]?.part.index).to.equal(2);

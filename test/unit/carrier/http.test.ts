@@ -38,7 +38,7 @@ describe("requests from a template", () => {
     );
   });
 
-  it("a text that looks like a placeholder is not filled in again", () => {
+  it("a value that has the form of a placeholder is not replaced again", () => {
     const filled = fillTemplate("{{body}}", JSON_TYPE, { ...VALUES, body: "{{to}}" });
     expect(JSON.parse(filled)).to.equal("{{to}}");
   });

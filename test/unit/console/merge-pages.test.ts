@@ -36,7 +36,7 @@ describe("the rows of a list", () => {
     expect(idsOf(later)).to.deep.equal([8, 7, 6, 5, 4, 3, 2, 1]);
   });
 
-  it("leave when they are gone from the first page", () => {
+  it("are removed when the first page no longer has them", () => {
     const list = rowsOf(6, 5, 4, 3, 2, 1);
     const first = onlyFirst(pageOf(list));
     const both = withNext(first, pageOf(list, first.next ?? ""), idOf);

@@ -92,7 +92,7 @@ describe("parseRecipient", () => {
     );
   });
 
-  it("never throws, whatever the text", () => {
+  it("never throws, for any text", () => {
     const near = fc.stringMatching(/^[+0-9 ().\-x#;=ext٠-٩]{0,40}$/);
     fc.assert(
       fc.property(fc.oneof(near, fc.string({ unit: "binary", maxLength: 300 })), (input) => {

@@ -295,7 +295,7 @@ describe("the load limiter", () => {
     limiter.close();
   });
 
-  it("lowers the limit while a queue does not move, and raises it when the queue is gone", async () => {
+  it("lowers the limit while a queue does not move, and raises it when the queue is empty", async () => {
     const limiter = createLoadLimiter({ requestsMax: 2000, delayMaxMs: 500, lagMaxMs: 60_000 });
     const acquireMany = () => {
       let count = 0;

@@ -72,7 +72,7 @@ describe("a caller with a session", () => {
     expect(await ask({ cookie: COOKIE, "sms-mode": "test" })).to.include({ mode: Mode.TEST });
   });
 
-  it("is not looked for beside an API key", async () => {
+  it("a session cookie is not read when there is an API key", async () => {
     expect(await ask({ cookie: COOKIE, authorization: "Bearer no" })).to.equal("unauthenticated");
   });
 

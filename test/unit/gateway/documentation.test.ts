@@ -105,7 +105,7 @@ describe("the documentation", () => {
     for (const { path } of pages) expect(textOf(path)).to.not.contain("127.0.0.1:8080");
   });
 
-  it("loads nothing from elsewhere, and has no inline script or style", () => {
+  it("loads nothing from other hosts, and has no inline script or style", () => {
     for (const { path, bodies } of htmlPages) {
       const text = Buffer.from(bodies.identity).toString();
       expect(text, path).to.not.match(

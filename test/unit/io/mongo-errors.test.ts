@@ -25,7 +25,7 @@ describe("errors of the database", () => {
     ["a server that has left the set", new MongoServerClosedError()],
     ["a client that is closing", new MongoTopologyClosedError()],
     ["a primary that is none any more", ofServer(10107)],
-    ["an outage told on", new AppError("service_unavailable", "busy")],
+    ["an outage passed on", new AppError("service_unavailable", "busy")],
   ] as const) {
     it(`count ${what} as an outage`, () => {
       expect(isMongoOutage(error)).to.equal(true);
@@ -38,7 +38,7 @@ describe("errors of the database", () => {
     ["a document that is too large", ofServer(10334)],
     ["a value that cannot be written", new RangeError("out of range")],
     ["a missing file", ofSocket("ENOENT")],
-    ["a refusal told on", new AppError("not_found", "none")],
+    ["a refusal passed on", new AppError("not_found", "none")],
   ] as const) {
     it(`do not count ${what} as one`, () => {
       expect(isMongoOutage(error)).to.equal(false);

@@ -8,7 +8,7 @@ const TOLERANCE = { share: 0.1, absolute: 0 };
 const samples = (count: number, value: (at: number) => number): Sample[] =>
   Array.from({ length: count }, (_, at) => [at * 10, value(at)]);
 
-describe("a series that is judged", () => {
+describe("a series that is checked", () => {
   for (const [what, isFlat, value] of [
     ["stays where it is", true, () => 100],
     ["falls", true, (at: number) => 200 - at],
@@ -86,7 +86,7 @@ describe("a chart", () => {
   });
 });
 
-describe("the next rate of a climb", () => {
+describe("the next rate of a search", () => {
   const held = (offered: number) => ({ offered, isHeld: true });
   const failed = (offered: number) => ({ offered, isHeld: false });
 

@@ -9,8 +9,8 @@ describe("the verdict on a row of a benchmark", () => {
   for (const [budget, met, notJudged, verdict, code] of [
     ["4,000/s", true, undefined, "met", undefined],
     ["4,000/s", false, undefined, "NOT met", 1],
-    ["4,000/s", true, "not judged at 300,000", "not judged at 300,000", undefined],
-    ["4,000/s", false, "not judged at 300,000", "not judged at 300,000", undefined],
+    ["4,000/s", true, "not checked at 300,000", "not checked at 300,000", undefined],
+    ["4,000/s", false, "not checked at 300,000", "not checked at 300,000", undefined],
     ["", false, undefined, "", undefined],
   ] as const) {
     it(`is "${verdict}" with budget "${budget}", ${met ? "met" : "not met"}, ${notJudged}`, () => {
@@ -38,7 +38,7 @@ describe("the goodput in a flood", () => {
   for (const [what, change, verdict] of [
     ["four fifths of the peak", {}, "met"],
     ["less", { accepted: 7900 }, "NOT met"],
-    ["enough of what was not a flood", { demand: 2690 }, "not judged, 2,690/s demanded"],
+    ["enough of what was not a flood", { demand: 2690 }, "not checked, 2,690/s demanded"],
     ["enough of just a flood", { demand: 2700 }, "met"],
     ["enough although callers were kept waiting", { offered: 20_000 }, "met"],
   ] as const) {

@@ -113,7 +113,7 @@ describe("drafting a send", () => {
     expect(reservationId?.slice(4)).to.equal(sendId.slice(4));
   });
 
-  it("judges each recipient of a bulk send on its own, in submitted order", () => {
+  it("checks each recipient of a bulk send on its own, in submitted order", () => {
     const recipients = to(
       "08031234567",
       "nonsense",
@@ -253,7 +253,7 @@ describe("checking a request", () => {
   const check = (overrides: Partial<SendRequest>) =>
     fieldsOf(() => checkRequest(request(overrides), START_MS, 60_000));
 
-  it("passes a good one", () => {
+  it("accepts a valid request", () => {
     expect(check({ clientReference: "order 1", sendAtMs: START_MS + 60_000 })).to.deep.equal([]);
   });
 

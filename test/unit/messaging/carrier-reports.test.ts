@@ -37,14 +37,14 @@ describe("claims of a dead carrier", () => {
     return { carriers, held };
   }
 
-  it("is taken back but for the one that cannot be", async () => {
+  it("all claims are returned except the one that cannot be", async () => {
     const { carriers, held } = setUp(new Error("refused by the database"));
     const written = new Set([held[0]?.id ?? ""]);
     const result = await carriers.recover(CARRIER, written, undefined);
     expect(result).to.deep.equal({ givenBack: 1, inDoubt: 1, partlyWritten: [] });
   });
 
-  it("is not done with while one that was written cannot be put in doubt, or it would be sent twice", async () => {
+  it("recovery is not finished while a written message cannot be put in doubt, or it would be sent twice", async () => {
     const fault = new Error("refused by the database");
     const { carriers, held } = setUp(fault);
     const written = new Set([held[1]?.id ?? ""]);
@@ -52,7 +52,7 @@ describe("claims of a dead carrier", () => {
     expect(result).to.equal(fault);
   });
 
-  it("waits as a whole in an outage", async () => {
+  it("recovery fails as a whole in an outage", async () => {
     const { carriers } = setUp(new AppError("service_unavailable", "away"));
     const error = await carriers.recover(CARRIER, new Set(), undefined).catch(({ code }) => code);
     expect(error).to.equal("service_unavailable");
@@ -66,7 +66,7 @@ describe("the sweep over carriers", () => {
     const looked: string[] = [];
     const queue = createMemoryQueueStore();
     await queue.put(
-      ["speaks", "forgotten"].map((carrierId) =>
+      ["alive", "forgotten"].map((carrierId) =>
         messageIn("sending", { claim: { id: `claim of ${carrierId}`, carrierId, atMs: START_MS } }),
       ),
     );

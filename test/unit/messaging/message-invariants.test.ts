@@ -16,7 +16,7 @@ const history = (...statuses: readonly Message["status"][]): Message["history"] 
 
 describe("the check of a message", () => {
   for (const state of STATE_NAMES) {
-    it(`finds nothing wrong with one that is ${state}`, () => {
+    it(`finds no breach in a message that is ${state}`, () => {
       expect(whats(messageIn(state))).to.deep.equal([]);
     });
   }

@@ -115,7 +115,7 @@ const anyLife = fc.record({
   steps: fc.array(fc.tuple(anyStep, fc.integer({ min: 0, max: 2e8 })), { maxLength: 30 }),
 });
 
-describe("the life of a message, whatever happens to it", () => {
+describe("the life of a message under random events", () => {
   it("breaks no invariant, and every announced status has exactly one event, in order", () => {
     fc.assert(
       fc.property(anyLife, ({ start, segments, steps }) => {
@@ -183,7 +183,7 @@ describe("the life of a message, whatever happens to it", () => {
   });
 
   for (const state of STATE_NAMES) {
-    it(`a message that is ${state} stands in a queue exactly while it timeouts or is being sent`, () => {
+    it(`a message that is ${state} is in a queue exactly while it waits or is being sent`, () => {
       const { queue } = toDocument(messageIn(state));
       const expected = { waiting: "alpha|1", sending: "alpha|sending|carrier-1" };
       expect(queue).to.equal((expected as Record<string, string>)[state]);

@@ -5,7 +5,7 @@ import { createMetrics } from "../../../services/shared/io/metrics.ts";
 import type { Outbox } from "../../../services/shared/io/outbox.ts";
 
 describe("messaging's figures", () => {
-  it("are those of the moment at which they are asked for, from one look at the queues", async () => {
+  it("the queue metrics are read at the scrape, with one query", async () => {
     let looks = 0;
     const queues = async () => {
       looks += 1;

@@ -93,7 +93,7 @@ describe("outcomes of submits", () => {
     expect(sent.dueAtMs).to.equal(NOW_MS + TIMEOUTS.receiptMs);
   });
 
-  it("refused goes to the next route with a clean slate and the same end of its queue time", () => {
+  it("a refused message tries the next route with a new retry budget and the same end of its queue time", () => {
     const message = messageIn("sending", { attempts: 4, notBeforeMs: NOW_MS + 5 });
     const { message: next } = apply(message, outcome("refused", { carrierCode: "0x0B" }));
     expect(next).to.include({ routeAt: 1, attempts: 0, notBeforeMs: 0, carrierCode: "0x0B" });
@@ -184,7 +184,7 @@ describe("outcomes of submits", () => {
     [NOW_MS + 90_000, 0, NOW_MS + 60_000],
     [NOW_MS + 90_000, NOW_MS, NOW_MS + 60_000],
   ] as const) {
-    it(`retry at ${retryAtMs}, told at ${occurredAtMs}: not before ${notBeforeMs}`, () => {
+    it(`retry at ${retryAtMs}, reported at ${occurredAtMs}: not before ${notBeforeMs}`, () => {
       const said = outcome("not_sent", { retryAtMs, occurredAtMs });
       expect(apply(messageIn("sending"), said).message.notBeforeMs).to.equal(notBeforeMs);
     });

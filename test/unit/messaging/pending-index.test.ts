@@ -56,7 +56,7 @@ describe("the pending index", () => {
     return { clock, index, place, scans, add, addMany, due, dueOf, remove, scan, needsScan, list };
   }
 
-  it("removes tenants without messages in a queue, unless messages of theirs arrived meanwhile", async () => {
+  it("removes tenants without messages in a queue, unless a message of theirs arrived during the removal", async () => {
     const { index, add, due } = open();
     add(1);
     const mark = index.mark();

@@ -79,7 +79,7 @@ describe("the gate of quiet hours", () => {
     expect(now().phase).to.equal("waiting");
   });
 
-  it("fails a message whose recipient has opted out meanwhile", async () => {
+  it("fails a message whose recipient opted out while it waited", async () => {
     const { gate, state, now } = setUp(quiet, MORNING);
     state.optedOut.add(quiet.to);
     await gate.release();

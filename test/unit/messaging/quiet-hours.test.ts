@@ -123,7 +123,7 @@ describe("a message whose quiet hours have ended", () => {
     expect(message.queueUntilMs).to.equal(message.dueAtMs);
   });
 
-  it("goes on waiting when the clock was set back into the quiet hours", () => {
+  it("still waits when the clock was set back into the quiet hours", () => {
     expect(leave(held, MORNING - HOUR_MS).message).to.equal(held);
   });
 
@@ -134,7 +134,7 @@ describe("a message whose quiet hours have ended", () => {
     expect(leave(again, MORNING).message.dueAtMs).to.equal(released.dueAtMs);
   });
 
-  it("follows a rule that ends later or is gone", () => {
+  it("follows a rule that ends later or was removed", () => {
     const later = createQuietHours(parseQuietRules("NG promotional Africa/Lagos 20:00-10:00"));
     expect(leave(held, MORNING, RIGHTS, later).message.quietUntilMs).to.equal(
       MORNING + 2 * HOUR_MS,
@@ -148,7 +148,7 @@ describe("a message whose quiet hours have ended", () => {
     ["its sender ID was taken away", { senderIsUsable: false }, "sender_id_not_approved"],
   ] as const;
   for (const [what, change, code] of failures) {
-    it(`fails when meanwhile ${what}`, () => {
+    it(`fails when, while it waited, ${what}`, () => {
       const { message, events } = leave(held, MORNING, { ...RIGHTS, ...change });
       expect(message.status).to.equal("failed");
       expect(message.error?.code).to.equal(code);

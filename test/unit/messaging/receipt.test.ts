@@ -293,7 +293,7 @@ describe("delivery receipts", () => {
     }
   });
 
-  it("the charge stays whatever receipts say", () => {
+  it("no receipt changes the charge", () => {
     for (const said of STATES) {
       expect(apply(messageIn("sent"), receipt(said)).message.amount).to.equal(40_000n);
     }
@@ -374,7 +374,7 @@ describe("delivery receipts", () => {
     }
   });
 
-  it("the body is gone after the final status when the tenant wants it so", () => {
+  it("the body is removed at the final status when the tenant has redact_bodies", () => {
     const { message, events } = apply(messageIn("sending", { redact: true }), receipt("delivered"));
     expect(message.body).to.equal("");
     expect(events.map((event) => event.message.body)).to.deep.equal(["Hello", ""]);

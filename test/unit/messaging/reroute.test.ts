@@ -103,7 +103,7 @@ describe("a route that leads to another connector by now", () => {
 describe("rerouting waiting messages", () => {
   const failing = availabilityFor({ A: "failing" });
 
-  it("a message whose connector fails goes to its next route, with its budget and queue time", () => {
+  it("a message whose connector fails moves to its next route, with its budget and queue time", () => {
     const before = messageIn("waiting", { attempts: 3, notBeforeMs: START_MS + 9 });
     const { message, events } = reroute(before, failing);
     expect(currentRoute(message)?.routeId).to.equal("rte_B");
@@ -126,15 +126,15 @@ describe("rerouting waiting messages", () => {
   for (const [what, availability] of [
     ["its own connector carries", { B: "failing" }],
     ["no other is well", { A: "failing", B: "failing" }],
-    ["the other is gone", { A: "failing", B: "removed" }],
+    ["the other was removed", { A: "failing", B: "removed" }],
   ] as const) {
-    it(`it stays when ${what}`, () => {
+    it(`a waiting message stays when ${what}`, () => {
       const message = messageIn("waiting");
       expect(reroute(message, availabilityFor(availability)).message).to.equal(message);
     });
   }
 
-  it("it stays when the other route leads to the same connector", () => {
+  it("a waiting message stays when the other route has the same connector", () => {
     const [first] = messageIn("waiting").routes;
     const twins = [first, { ...first, routeId: "rte_B" }] as FrozenRoute[];
     const message = messageIn("waiting", { routes: twins });
@@ -142,7 +142,7 @@ describe("rerouting waiting messages", () => {
   });
 
   for (const state of STATE_NAMES.filter((name) => name !== "waiting")) {
-    it(`what is ${state} stays as it is`, () => {
+    it(`a message that is ${state} is not re-routed`, () => {
       const message = messageIn(state);
       expect(reroute(message, failing).message).to.equal(message);
     });

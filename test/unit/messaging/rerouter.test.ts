@@ -91,7 +91,7 @@ describe("the diverter", () => {
     expect([world.movedOf("ten_a"), world.movedOf("ten_b")]).to.deep.equal([10, 10]);
   });
 
-  it("makes room for single messages whatever bulk waits where they go", async () => {
+  it("moves single messages also when bulk messages fill the other queue", async () => {
     const world = makeWorld();
     world.atBeta.bulk = 50_000;
     world.add("ten_a", 3);
@@ -141,7 +141,7 @@ describe("the diverter", () => {
     expect(world.moved.length).to.equal(500);
   });
 
-  it("goes on at once only while it moves much, and forgets tenants that have nothing there", async () => {
+  it("continues at once only while it moves many messages, and drops tenants without messages there", async () => {
     const world = makeWorld();
     world.add("ten_a", 700);
     expect(await world.rerouter.run()).to.equal(true);

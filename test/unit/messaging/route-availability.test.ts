@@ -75,7 +75,7 @@ describe("the state of frozen routes", () => {
     ]);
   });
 
-  it("the connectors that carry are those that are active and healthy, whatever their routes", () => {
+  it("the available connectors are those that are active and healthy, with or without routes", () => {
     expect([...availability.usableConnectors()].sort()).to.deep.equal(["spare", "up"]);
   });
 
@@ -94,7 +94,7 @@ describe("the state of frozen routes", () => {
     expect([...changing.usableConnectors()]).to.deep.equal(["up"]);
   });
 
-  it("before the first table nothing carries, and the test route stands all the same", () => {
+  it("before the first table no connector is available, and the test route exists", () => {
     const early = createRouteAvailability({
       routeTable() {
         throw new Error("no table yet");

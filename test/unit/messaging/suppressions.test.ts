@@ -107,7 +107,7 @@ describe("opt-outs as messaging knows them", () => {
     expect(await verdict("promotional")).to.equal("refused");
   });
 
-  it("an unchanged table is not sent again, and a hint has it read anew", async () => {
+  it("an unchanged table is not sent again, and a hint causes a new read", async () => {
     await suppressions.table(TENANT);
     nowMs += AGE_MS;
     expect(await verdict("promotional")).to.equal("blocked");

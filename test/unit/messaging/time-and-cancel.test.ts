@@ -47,7 +47,7 @@ describe("cancelling", () => {
         expect(message.error?.code).to.equal("cancelled");
         expect(events.map(({ previous }) => previous)).to.deep.equal([before.status]);
       });
-      it(`a campaign's message that is ${state} goes with its campaign, not alone`, () => {
+      it(`a campaign's message that is ${state} is cancelled with its campaign, not alone`, () => {
         const message = messageIn(state, { source: "campaign", campaignId: "cmp_1" });
         expect(codeOf(() => cancelMessage(message, NOW_MS))).to.equal("invalid_state_transition");
         expect(cancelWithCampaign(message, NOW_MS).message.status).to.equal("cancelled");
@@ -103,7 +103,7 @@ describe("the end of each state's time", () => {
     });
   }
 
-  it("a message that a live carrier holds is looked at again later", () => {
+  it("a message that a live carrier holds is checked again later", () => {
     const { message } = due(messageIn("sending"));
     expect(message).to.include({ status: "queued", phase: "sending" });
     expect(message.dueAtMs).to.be.greaterThan(NOW_MS);
@@ -122,7 +122,7 @@ describe("the end of each state's time", () => {
     expect(events).to.deep.equal([]);
   });
 
-  it("a due scheduled message goes where its route leads by then, at the frozen price", () => {
+  it("a due scheduled message takes the present connector of its route, at the frozen price", () => {
     const before = messageIn("scheduled");
     const { message } = due(before, NOW_MS, ALL_RIGHTS, () => ({
       state: "available",
@@ -133,7 +133,7 @@ describe("the end of each state's time", () => {
     expect(queueOf(message)).to.equal("gamma|1");
   });
 
-  it("a due scheduled message whose routes are disabled waits where nobody claims, as long as any", () => {
+  it("a due scheduled message whose routes are disabled waits without a connector, within its queue time", () => {
     const before = messageIn("scheduled");
     const closed = availabilityBy(({ routeId }) => (routeId === "rte_A" ? "removed" : "disabled"));
     const { message, events } = due(before, NOW_MS, ALL_RIGHTS, closed);
@@ -180,14 +180,14 @@ describe("claims of a carrier that died", () => {
   const recover = (message: Message, wasWritten: boolean, by = holder) =>
     recoverClaim(message, by, wasWritten, NOW_MS, TIMEOUTS).message;
 
-  it("what was never written waits again under the same end of its queue time", () => {
+  it("a message that was never written waits again, with the same end of its queue time", () => {
     const before = messageIn("sending");
     const message = recover(before, false);
     expect(message).to.include({ phase: "waiting", claim: undefined });
     expect(message.dueAtMs).to.equal(before.queueUntilMs);
   });
 
-  it("what may have been written is in doubt, and keeps its claim for a late answer", () => {
+  it("a message that may have been written is in doubt, and keeps its claim for a late response", () => {
     const message = recover(messageIn("sending"), true);
     expect(message).to.include({ phase: "unknown", dueAtMs: NOW_MS + TIMEOUTS.unknownMs });
     expect(message.claim?.id).to.equal("claim-1");

@@ -92,9 +92,9 @@ describe("parseReceipt", () => {
       { submittedAt: new Date("2026-11-21T12:30:00Z"), doneAt: new Date("2026-11-21T12:31:58Z") },
     ],
     ["with words spelt out", "id:a1 stat:DELIVERED", { state: "delivered" }],
-    ["with a state nobody knows", "id:a1 stat:PURGED", { state: "unknown", rawState: "PURGED" }],
+    ["with an unknown state", "id:a1 stat:PURGED", { state: "unknown", rawState: "PURGED" }],
     [
-      "with a customer's text that looks like fields",
+      "with a customer's text in the form of fields",
       "id:a1 stat:UNDELIV err:005 text:id:zz stat:DELIVRD err:000",
       { messageId: "a1", state: "undeliverable", errorCode: "005" },
     ],

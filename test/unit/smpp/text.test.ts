@@ -120,7 +120,7 @@ describe("splitMessage", () => {
     });
   });
 
-  it("a long message goes whole as message_payload", () => {
+  it("a long message is submitted whole as message_payload", () => {
     const parts = splitMessage({
       ...base,
       concatenator: "payload",
@@ -148,7 +148,7 @@ describe("splitMessage", () => {
     });
   }
 
-  it("text outside the connector's charset goes as UCS-2 unchanged", () => {
+  it("text outside the connector's charset is sent as UCS-2 unchanged", () => {
     const body = `Δ${"x".repeat(99)}`;
     const parts = splitMessage({ ...base, charset: "latin1", segments: [body] });
     expect(parts.map(({ dataCoding }) => dataCoding)).to.deep.equal([8, 8]);

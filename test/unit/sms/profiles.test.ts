@@ -23,7 +23,7 @@ describe("the file of profiles", () => {
     expect(readdirSync(dirname(profilePath(env)))).to.deep.equal(["profiles.json"]);
   });
 
-  it("that is damaged is told without its contents", () => {
+  it("a damaged profile file is reported without its contents", () => {
     writeFileSync(profilePath(env), '{"profiles": sk_live_secret');
     expect(messageOf(() => readProfiles(env)))
       .to.include("is no JSON")
@@ -54,12 +54,12 @@ describe("the account of a command", () => {
     );
   });
 
-  it("a key of the environment beside --profile is refused: one of them would be ignored", () => {
+  it("--profile with a key in the environment is refused: one of them would be ignored", () => {
     const env = { ...NOTHING, apiKey: "sk_test_env" };
     expect(() => choose({ profile: "test", env })).to.throw(AppError, "SMS_API_KEY is set");
   });
 
-  it("a missing key or address and a wrong one are told, the key without its text", () => {
+  it("a missing or wrong key or address is reported, the key without its text", () => {
     const none = { current: undefined, profiles: {} } as unknown as typeof FILE;
     expect(() => choose({}, none)).to.throw(AppError, "sms login");
     const env = { ...NOTHING, apiKey: "sk_test_env" };

@@ -82,7 +82,7 @@ describe("smsctl campaign", () => {
     }
   });
 
-  it("unknown statuses and cursors are refused before anything is asked", async () => {
+  it("unknown statuses and cursors are refused before any request", async () => {
     const list = run(["campaign", "list", ...OF, "--status", "sent"], {});
     expect((await errorOf(list)).message).to.include("no status sent");
     const words = ["campaign", "recipients", CAMPAIGN, ...OF, "--cursor", CAMPAIGN];

@@ -262,7 +262,7 @@ describe("smsctl message cancel-campaign", () => {
   });
 
   for (const word of ["", newId("message"), campaignId.toLowerCase()]) {
-    it(`refuses "${word.slice(0, 4)}", which names no campaign, before anything is asked`, async () => {
+    it(`refuses "${word.slice(0, 4)}", which names no campaign, before any request`, async () => {
       const fakes = { messaging: { cancelCampaign: () => refuse("internal_error", "asked") } };
       const error = await errorOf(run(words(word), fakes));
       expect(error).to.include({

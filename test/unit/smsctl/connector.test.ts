@@ -142,7 +142,7 @@ describe("smsctl connector health", () => {
   const show = (...words: string[]) =>
     run(["connector", "health", ...words], { routing: { listConnectors } }, false);
 
-  it("shows the delivery rate of each connector and country beside its baseline", async () => {
+  it("shows the delivery rate of each connector and country with its baseline", async () => {
     const { results } = await show();
     expect(results[0]).to.deep.equal([
       {

@@ -157,7 +157,7 @@ describe("smsctl for those on call", () => {
     expect(fewer.notes[0]).to.include("1 of 2");
   });
 
-  it("updates of nothing are refused before anything is asked", async () => {
+  it("updates of nothing are refused before any request", async () => {
     for (const words of [
       ["tenant", "update", "Ada"],
       ["wallet", "update", ...OF],

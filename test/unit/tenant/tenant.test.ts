@@ -116,7 +116,7 @@ describe("an API key", () => {
     expect(fieldsOf(() => issue(["messages:send"], "test"))).to.deep.equal(["mode", "scopes"]);
   });
 
-  it("is good until it expires or is revoked, and expires between a minute and ten years from now", () => {
+  it("is valid until it expires or is revoked, and expires between a minute and ten years from now", () => {
     const key = make([], []);
     expect(isGood(key, 1e15)).to.equal(true);
     expect(isGood({ ...key, revokedAtMs: 5 }, 0)).to.equal(false);
