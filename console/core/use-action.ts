@@ -1,6 +1,6 @@
 import { useCallback, useRef, useState } from "preact/hooks";
 import { ApiProblem, newKey } from "../api/http.ts";
-import { signedOut } from "./place.ts";
+import { signedOut } from "./console-path.ts";
 
 /**
  * One change at a time. The idempotency key stays the same until the change has succeeded or was refused, so a second

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../api/http.ts";
-import { signedOut } from "./place.ts";
+import { signedOut } from "./console-path.ts";
 import { pollPauseMs } from "./poll-pause.ts";
 
 /** The state of a request as a page shows it: the last answer stays while the request is repeated. */

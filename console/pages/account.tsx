@@ -4,7 +4,7 @@ import type { Account } from "../api/types.ts";
 import { fourPlaces, showAmount } from "../core/money.ts";
 import { useAction } from "../core/use-action.ts";
 import { useResource } from "../core/use-resource.ts";
-import { Facts, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
+import { Facts, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/common-parts.tsx";
 import { faultOf, SelectField, TextField } from "../parts/form.tsx";
 
 /** The settings of the account that an owner may change. */

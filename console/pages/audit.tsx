@@ -2,7 +2,7 @@ import { useCallback } from "preact/hooks";
 import { audit } from "../api/console.ts";
 import type { AuditEntry } from "../api/types.ts";
 import { usePages } from "../core/use-pages.ts";
-import { Empty, Loading, PageTitle, ProblemBox, Time } from "../parts/basics.tsx";
+import { Empty, Loading, PageTitle, ProblemBox, Time } from "../parts/common-parts.tsx";
 import { Table } from "../parts/table.tsx";
 
 /** The audit trail, newest first. */

@@ -8,6 +8,7 @@ import { useCan } from "../core/session-context.ts";
 import { useAction } from "../core/use-action.ts";
 import { usePages } from "../core/use-pages.ts";
 import { useResource } from "../core/use-resource.ts";
+import { CampaignFile } from "../parts/campaign-file.tsx";
 import {
   Copy,
   Empty,
@@ -18,8 +19,7 @@ import {
   ProblemBox,
   Status,
   Time,
-} from "../parts/basics.tsx";
-import { CampaignFile } from "../parts/campaign-file.tsx";
+} from "../parts/common-parts.tsx";
 import { ConfirmButton } from "../parts/confirm.tsx";
 import { SelectField } from "../parts/form.tsx";
 import { PauseButton } from "../parts/pause-button.tsx";

@@ -4,7 +4,7 @@ import type { Campaign } from "../api/types.ts";
 import { showMoney } from "../core/money.ts";
 import { useCan } from "../core/session-context.ts";
 import { usePages } from "../core/use-pages.ts";
-import { Empty, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
+import { Empty, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/common-parts.tsx";
 import { PauseButton } from "../parts/pause-button.tsx";
 import { Table } from "../parts/table.tsx";
 

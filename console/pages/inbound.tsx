@@ -1,7 +1,7 @@
 import { useCallback, useState } from "preact/hooks";
 import { inbound } from "../api/console.ts";
 import { usePages } from "../core/use-pages.ts";
-import { Empty, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
+import { Empty, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/common-parts.tsx";
 import { TextField } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";
 

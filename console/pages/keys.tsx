@@ -6,7 +6,15 @@ import { useSession } from "../core/session-context.ts";
 import { toInstant } from "../core/time.ts";
 import { useAction } from "../core/use-action.ts";
 import { usePages } from "../core/use-pages.ts";
-import { Copy, Empty, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
+import {
+  Copy,
+  Empty,
+  Loading,
+  PageTitle,
+  ProblemBox,
+  Status,
+  Time,
+} from "../parts/common-parts.tsx";
 import { ConfirmButton } from "../parts/confirm.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { faultOf, TextField } from "../parts/form.tsx";

@@ -5,7 +5,15 @@ import { answerText } from "../core/endpoint-health.ts";
 import { showMoney } from "../core/money.ts";
 import { useCan } from "../core/session-context.ts";
 import { useResource } from "../core/use-resource.ts";
-import { Copy, Facts, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
+import {
+  Copy,
+  Facts,
+  Loading,
+  PageTitle,
+  ProblemBox,
+  Status,
+  Time,
+} from "../parts/common-parts.tsx";
 import { ConfirmButton } from "../parts/confirm.tsx";
 
 const FINAL: ReadonlySet<string> = new Set([

@@ -3,7 +3,7 @@ import { useLocation } from "preact-iso";
 import { type MessageFilter, messages, NOT_DELIVERED } from "../api/console.ts";
 import { toInstant } from "../core/time.ts";
 import { usePages } from "../core/use-pages.ts";
-import { Empty, Loading, PageTitle, ProblemBox } from "../parts/basics.tsx";
+import { Empty, Loading, PageTitle, ProblemBox } from "../parts/common-parts.tsx";
 import { SelectField, TextField } from "../parts/form.tsx";
 import { MessageTable } from "../parts/message-table.tsx";
 

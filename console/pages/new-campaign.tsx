@@ -2,13 +2,13 @@ import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { campaigns, senderIds } from "../api/console.ts";
 import type { Campaign } from "../api/types.ts";
-import { placeholders } from "../core/csv.ts";
+import { placeholders } from "../core/csv-preview.ts";
 import { fourPlaces } from "../core/money.ts";
 import { toInstant } from "../core/time.ts";
 import { useAction } from "../core/use-action.ts";
 import { useResource } from "../core/use-resource.ts";
-import { PageTitle, ProblemBox } from "../parts/basics.tsx";
 import { BodyField } from "../parts/body-field.tsx";
+import { PageTitle, ProblemBox } from "../parts/common-parts.tsx";
 import { faultOf, SelectField, TextField } from "../parts/form.tsx";
 
 /** The text, the sender and the limits of a campaign; recipients come on its own page. */

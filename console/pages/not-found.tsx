@@ -1,5 +1,5 @@
-import { ROOT } from "../core/place.ts";
-import { Empty, PageTitle } from "../parts/basics.tsx";
+import { ROOT } from "../core/console-path.ts";
+import { Empty, PageTitle } from "../parts/common-parts.tsx";
 
 export function NotFoundPage() {
   return (

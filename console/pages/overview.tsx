@@ -3,7 +3,7 @@ import { showMoney } from "../core/money.ts";
 import { useCan, useSession } from "../core/session-context.ts";
 import { lastDays } from "../core/usage-series.ts";
 import { useResource } from "../core/use-resource.ts";
-import { Empty, Figure, Loading, PageTitle, ProblemBox } from "../parts/basics.tsx";
+import { Empty, Figure, Loading, PageTitle, ProblemBox } from "../parts/common-parts.tsx";
 import { MessageTable } from "../parts/message-table.tsx";
 import { UsageCharts } from "../parts/usage-charts.tsx";
 import { Warnings } from "../parts/warnings.tsx";

@@ -3,7 +3,7 @@ import { people, secondFactor } from "../api/console.ts";
 import type { Person, RoleName } from "../api/types.ts";
 import { useAction } from "../core/use-action.ts";
 import { useResource } from "../core/use-resource.ts";
-import { Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
+import { Loading, PageTitle, ProblemBox, Status, Time } from "../parts/common-parts.tsx";
 import { ConfirmButton } from "../parts/confirm.tsx";
 import { faultOf, SelectField, TextField } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";

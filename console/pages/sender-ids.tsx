@@ -3,7 +3,7 @@ import { senderIds } from "../api/console.ts";
 import { useCan } from "../core/session-context.ts";
 import { useAction } from "../core/use-action.ts";
 import { usePages } from "../core/use-pages.ts";
-import { Empty, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
+import { Empty, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/common-parts.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { faultOf, TextField } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";

@@ -1,11 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
 import { session } from "../api/console.ts";
-import { pageAfter, TITLE } from "../core/place.ts";
+import { pageAfter, TITLE } from "../core/console-path.ts";
 import { useAction } from "../core/use-action.ts";
 import { useLinkToken } from "../core/use-link-token.ts";
 import { useResource } from "../core/use-resource.ts";
-import { ProblemBox } from "../parts/basics.tsx";
 import { CodeField } from "../parts/code-field.tsx";
+import { ProblemBox } from "../parts/common-parts.tsx";
 import { faultOf, TextField } from "../parts/form.tsx";
 import { ProviderButton } from "../parts/provider-button.tsx";
 

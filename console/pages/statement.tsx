@@ -6,8 +6,8 @@ import { toInstant } from "../core/time.ts";
 import { useAction } from "../core/use-action.ts";
 import { useCampaignNames } from "../core/use-campaign-names.ts";
 import { usePages } from "../core/use-pages.ts";
-import { Empty, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
 import { CampaignLink } from "../parts/campaign-link.tsx";
+import { Empty, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/common-parts.tsx";
 import { SelectField, TextField } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";
 

@@ -3,7 +3,7 @@ import { suppressions } from "../api/console.ts";
 import type { Suppression, SuppressionImport } from "../api/types.ts";
 import { useAction } from "../core/use-action.ts";
 import { usePages } from "../core/use-pages.ts";
-import { Empty, Loading, PageTitle, ProblemBox, Time } from "../parts/basics.tsx";
+import { Empty, Loading, PageTitle, ProblemBox, Time } from "../parts/common-parts.tsx";
 import { ConfirmButton } from "../parts/confirm.tsx";
 import { Field, TextField } from "../parts/form.tsx";
 import { ImportResult } from "../parts/import-result.tsx";

@@ -5,8 +5,8 @@ import { showMoney } from "../core/money.ts";
 import { daysAgo, showTime } from "../core/time.ts";
 import { useCampaignNames } from "../core/use-campaign-names.ts";
 import { useResource } from "../core/use-resource.ts";
-import { Empty, Figure, Loading, PageTitle, ProblemBox, Time } from "../parts/basics.tsx";
 import { CampaignLink } from "../parts/campaign-link.tsx";
+import { Empty, Figure, Loading, PageTitle, ProblemBox, Time } from "../parts/common-parts.tsx";
 import { SelectField } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";
 

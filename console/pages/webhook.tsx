@@ -15,7 +15,7 @@ import {
   ProblemBox,
   Status,
   Time,
-} from "../parts/basics.tsx";
+} from "../parts/common-parts.tsx";
 import { ConfirmButton } from "../parts/confirm.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { SelectField } from "../parts/form.tsx";
@@ -93,7 +93,7 @@ export function WebhookPage() {
       <Facts
         rows={[
           ["Status", <Status key="s" value={endpoint.status} />],
-          ["How it goes", <WebhookHealth key="h" endpoint={endpoint} />],
+          ["Health", <WebhookHealth key="h" endpoint={endpoint} />],
           ["Description", endpoint.description],
           ["Events", endpoint.event_types.length === 0 ? "all" : endpoint.event_types.join(", ")],
         ]}

@@ -3,7 +3,15 @@ import { webhooks } from "../api/console.ts";
 import type { Endpoint } from "../api/types.ts";
 import { useAction } from "../core/use-action.ts";
 import { useResource } from "../core/use-resource.ts";
-import { Copy, Empty, Loading, PageTitle, ProblemBox, Status, Time } from "../parts/basics.tsx";
+import {
+  Copy,
+  Empty,
+  Loading,
+  PageTitle,
+  ProblemBox,
+  Status,
+  Time,
+} from "../parts/common-parts.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { faultOf, TextField } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";
@@ -17,7 +25,7 @@ export function WebhooksPage() {
   return (
     <>
       <PageTitle
-        note="Your systems are told of each event, signed, until they answer."
+        note="Your systems get each event, signed, with retries until they respond."
         actions={
           <button type="button" class="primary" onClick={() => setOpen(true)}>
             Add an endpoint
@@ -42,7 +50,7 @@ export function WebhooksPage() {
               cell: (row) => <a href={`/console/webhooks/${row.id}`}>{row.url}</a>,
             },
             { heading: "Status", cell: (row) => <Status value={row.status} /> },
-            { heading: "How it goes", cell: (row) => <WebhookHealth endpoint={row} /> },
+            { heading: "Health", cell: (row) => <WebhookHealth endpoint={row} /> },
             { heading: "Events", cell: (row) => eventsOf(row) },
             { heading: "Made", isMinor: true, cell: (row) => <Time at={row.created_at} /> },
           ]}

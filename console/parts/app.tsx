@@ -1,8 +1,8 @@
 import type { ComponentType, Context } from "preact";
 import { ErrorBoundary, LocationProvider, useLocation } from "preact-iso";
-import { ROOT } from "../core/place.ts";
+import { ROOT } from "../core/console-path.ts";
 import { useResource } from "../core/use-resource.ts";
-import { Loading, ProblemBox } from "./basics.tsx";
+import { Loading, ProblemBox } from "./common-parts.tsx";
 
 type Parts<S> = {
   readonly SignIn: ComponentType;

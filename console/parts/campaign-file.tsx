@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import { campaigns } from "../api/console.ts";
 import type { Campaign, CampaignImport } from "../api/types.ts";
-import { firstRows, placeholders, separatorOf } from "../core/csv.ts";
+import { firstRows, placeholders, separatorOf } from "../core/csv-preview.ts";
 import { useAction } from "../core/use-action.ts";
-import { ProblemBox } from "./basics.tsx";
+import { ProblemBox } from "./common-parts.tsx";
 import { Field, SelectField } from "./form.tsx";
 import { ImportResult } from "./import-result.tsx";
 import { scrolling } from "./table.tsx";

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useAction } from "../core/use-action.ts";
-import { ProblemBox } from "./basics.tsx";
+import { ProblemBox } from "./common-parts.tsx";
 import { Dialog } from "./dialog.tsx";
 
 /** A button whose change cannot be taken back: it says what will happen, and asks. */

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { ROOT } from "../core/place.ts";
+import { ROOT } from "../core/console-path.ts";
 
 /** One page of the menu. */
 export type MenuEntry = { readonly path: string; readonly text: string };

@@ -1,7 +1,7 @@
 import type { Message } from "../api/types.ts";
 import { showMoney } from "../core/money.ts";
 import type { MoreRows } from "../core/use-pages.ts";
-import { Status, Time } from "./basics.tsx";
+import { Status, Time } from "./common-parts.tsx";
 import { type Column, Table } from "./table.tsx";
 
 const COLUMNS: readonly Column<Message>[] = [

@@ -1,7 +1,7 @@
 import { campaigns } from "../api/console.ts";
 import type { Campaign } from "../api/types.ts";
 import { useAction } from "../core/use-action.ts";
-import { ProblemBox } from "./basics.tsx";
+import { ProblemBox } from "./common-parts.tsx";
 
 /** Pauses or resumes a campaign; nothing for one that can do neither. */
 export function PauseButton({

@@ -1,6 +1,6 @@
 import type { ListedSession } from "../api/types.ts";
 import { useResource } from "../core/use-resource.ts";
-import { Loading, PageTitle, ProblemBox, Status, Time } from "./basics.tsx";
+import { Loading, PageTitle, ProblemBox, Status, Time } from "./common-parts.tsx";
 import { ConfirmButton } from "./confirm.tsx";
 import { Table } from "./table.tsx";
 

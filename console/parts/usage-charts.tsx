@@ -12,7 +12,7 @@ import {
 } from "../core/usage-series.ts";
 import { useResource } from "../core/use-resource.ts";
 import { type Bar, BarChart } from "./bar-chart.tsx";
-import { Loading, ProblemBox, Time } from "./basics.tsx";
+import { Loading, ProblemBox, Time } from "./common-parts.tsx";
 import { Table } from "./table.tsx";
 
 const PERIODS = [

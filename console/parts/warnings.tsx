@@ -6,7 +6,7 @@ import { pauseText } from "../core/pause-text.ts";
 import { useSession } from "../core/session-context.ts";
 import { useResource } from "../core/use-resource.ts";
 import { AttentionList, type Problem } from "./attention-list.tsx";
-import { ProblemBox } from "./basics.tsx";
+import { ProblemBox } from "./common-parts.tsx";
 
 const POLL_MS = 60_000;
 const DAY_MS = 86_400_000;

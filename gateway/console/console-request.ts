@@ -25,8 +25,8 @@ export type ConsoleParts = AdmissionParts & {
 };
 
 const BODY_BYTES_MAX = 4096;
-/** Requests of strangers, by network: one a second, twenty at once. */
-const STRANGERS = { rate: 1, burst: 20, cost: 1 } as const;
+/** Requests without a session, by network: one a second, twenty at once. */
+const WITHOUT_SESSION = { rate: 1, burst: 20, cost: 1 } as const;
 
 /** A body with the required members, any of the optional ones, and no others. */
 export function compileBody(
@@ -37,19 +37,19 @@ export function compileBody(
   return compileSchema({ ...object(required), properties, additionalProperties: false });
 }
 
-/** Admits a stranger: a request from the console's own pages, and not too many of one address. */
-export async function admitStranger(parts: ConsoleParts, context: Context): Promise<string> {
+/** Admits a request without a session: from the console's own pages, and within the rate of its network. */
+export async function admitWithoutSession(parts: ConsoleParts, context: Context): Promise<string> {
   if (!isFromConsole(context.method, context.req.headers, parts.ownOrigin)) {
     throw new AppError("origin_not_allowed", "Sign in on the console's own pages.");
   }
-  return limitStranger(parts, context);
+  return limitByNetwork(parts, context);
 }
 
 /** Throws `rate_limited` for too many requests of one address without a session; returns the address. */
-export async function limitStranger(parts: ConsoleParts, context: Context): Promise<string> {
+export async function limitByNetwork(parts: ConsoleParts, context: Context): Promise<string> {
   const address = addressOf(parts, context);
   const bucket = `console ${networkOf(address)}`;
-  const { isAllowed, retryAfterMs } = await parts.rateLimiter.take(bucket, STRANGERS);
+  const { isAllowed, retryAfterMs } = await parts.rateLimiter.take(bucket, WITHOUT_SESSION);
   if (!isAllowed) {
     throw new AppError("rate_limited", "Too many requests; wait a little.", { retryAfterMs });
   }

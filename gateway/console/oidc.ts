@@ -4,7 +4,7 @@ import { rpcAnswer } from "../../services/shared/rpc/call.ts";
 import { OIDC_COOKIE, OIDC_COOKIE_MS } from "../auth/oidc-cookie.ts";
 import type { RequestState } from "../http/request-state.ts";
 import { setHeader } from "../http/set-header.ts";
-import { admitStranger, type ConsoleRoute, limitStranger } from "./console-request.ts";
+import { admitWithoutSession, type ConsoleRoute, limitByNetwork } from "./console-request.ts";
 
 const SIGN_IN = "/console/sign-in";
 
@@ -18,7 +18,7 @@ const SHOWN: ReadonlySet<string> = new Set([
 
 /** Begins a sign-in at the OpenID Connect provider: the page then opens the address in the response. */
 export const beginOidc: ConsoleRoute = async (parts, context) => {
-  await admitStranger(parts, context);
+  await admitWithoutSession(parts, context);
   const { url, browserSecret } = await rpcAnswer(parts.tenants.beginOidcSignIn({}));
   setHeader(context, "Set-Cookie", OIDC_COOKIE.header(browserSecret, OIDC_COOKIE_MS));
   context.status = 201;
@@ -34,7 +34,7 @@ export const completeOidc: ConsoleRoute = async (parts, context) => {
   // A browser sends the address of the page to links on it; the provider's code is in this one.
   setHeader(context, "Referrer-Policy", "no-referrer");
   try {
-    await limitStranger(parts, context);
+    await limitByNetwork(parts, context);
     const { query } = context.state as RequestState;
     const browserSecret = OIDC_COOKIE.secretIn(context.req.headers);
     if (browserSecret === undefined) {

@@ -5,7 +5,12 @@ import { rpcAnswer } from "../../services/shared/rpc/call.ts";
 import { networkOf } from "../auth/caller-address.ts";
 import { SESSION_COOKIE } from "../auth/session-cookie.ts";
 import { setHeader } from "../http/set-header.ts";
-import { admitStranger, type ConsoleRoute, compileBody, readJson } from "./console-request.ts";
+import {
+  admitWithoutSession,
+  type ConsoleRoute,
+  compileBody,
+  readJson,
+} from "./console-request.ts";
 import { renderSession } from "./sessions.ts";
 
 const validateSignIn = compileBody({ email: { type: "string", minLength: 1, maxLength: 254 } });
@@ -16,7 +21,7 @@ const validateToken = compileBody(
 
 /** How people may sign in. */
 export const listSignInMethods: ConsoleRoute = async (parts, context) => {
-  await admitStranger(parts, context);
+  await admitWithoutSession(parts, context);
   const { email, oidcName } = await rpcAnswer(parts.tenants.getSignInMethods({}));
   context.body = {
     data: { object: "sign_in_methods", email, oidc: oidcName === "" ? null : oidcName },
@@ -25,7 +30,7 @@ export const listSignInMethods: ConsoleRoute = async (parts, context) => {
 
 /** Asks for a link by e-mail. */
 export const signIn: ConsoleRoute = async (parts, context) => {
-  const address = await admitStranger(parts, context);
+  const address = await admitWithoutSession(parts, context);
   const { email } = await readJson(parts, context, validateSignIn);
   // Attempts are counted by it.
   const network = networkOf(address);
@@ -37,7 +42,7 @@ export const signIn: ConsoleRoute = async (parts, context) => {
 
 /** Exchanges a link's token for a session; with a second factor also a code. */
 export const openSession: ConsoleRoute = async (parts, context) => {
-  const address = await admitStranger(parts, context);
+  const address = await admitWithoutSession(parts, context);
   const { token, code = "" } = await readJson(parts, context, validateToken);
   const userAgent = String(context.req.headers["user-agent"] ?? "");
   // A session that the browser had before is not continued: the new one has a secret of its own, so an attacker

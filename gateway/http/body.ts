@@ -7,7 +7,7 @@ import type { BodyBudget, BodyReservation } from "./body-budget.ts";
 import { isDuplicateHeader } from "./duplicate-header.ts";
 import { createGrowableBuffer } from "./growable-buffer.ts";
 import { LARGE_BYTES } from "./large-bodies.ts";
-import { areTiny, JUDGED_CHUNKS } from "./tiny-chunks.ts";
+import { areTiny, CHUNKS_BEFORE_CHECK } from "./tiny-chunks.ts";
 
 /** Limits of one request body, and the budget of all. */
 export type BodyLimits = {
@@ -129,7 +129,7 @@ function collect(request: IncomingMessage, options: Collecting): Promise<Buffer>
     let buffer = createGrowableBuffer(bytesMax);
     let size = 0;
     let chunks = 0;
-    let pacedChunks = JUDGED_CHUNKS;
+    let nextPauseAt = CHUNKS_BEFORE_CHECK;
     let state: BodyState = "reading";
     const stateNow = (): BodyState => state;
     /** The refusal of a chunked body, which waits for the end: 413 comes first. */
@@ -150,11 +150,11 @@ function collect(request: IncomingMessage, options: Collecting): Promise<Buffer>
       if (isKept) reservation.grow(buffer.append(chunk));
       if (state !== "reading") return;
       if (!isAdmitted && size > LARGE_BYTES) void waitFor(admit());
-      else if (chunks >= pacedChunks) pace();
+      else if (chunks >= nextPauseAt) pauseIfTiny();
     }
     /** Lets others have the event loop while the chunks are tiny. */
-    function pace(): void {
-      pacedChunks = chunks + JUDGED_CHUNKS;
+    function pauseIfTiny(): void {
+      nextPauseAt = chunks + CHUNKS_BEFORE_CHECK;
       if (areTiny(chunks, size)) void waitFor(turns.next());
     }
     /** Admits a chunked body that turned out to be large. */

@@ -7,7 +7,7 @@
 import type { ServerResponse } from "node:http";
 import type { Context } from "koa";
 import { closeAfterResponse, closesConnection } from "./connection-close.ts";
-import { areTiny, JUDGED_CHUNKS } from "./tiny-chunks.ts";
+import { areTiny, CHUNKS_BEFORE_CHECK } from "./tiny-chunks.ts";
 
 /** Bodies announced up to this length are read to the end, so that the connection can stay open. */
 const KEPT_BYTES_MAX = 262_144;
@@ -61,7 +61,7 @@ export function endAfterDrain(res: ServerResponse): void {
     chunks += 1;
     idle.refresh();
     // Tiny chunks cost too much to be read for a client that is refused.
-    const isTiny = chunks > JUDGED_CHUNKS && areTiny(chunks, drained);
+    const isTiny = chunks > CHUNKS_BEFORE_CHECK && areTiny(chunks, drained);
     if (isTiny || drained > DRAIN_BYTES_MAX) finish();
   }
   function finish(): void {

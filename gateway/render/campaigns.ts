@@ -18,7 +18,7 @@ import type {
 import { invert } from "../../services/shared/core/invert.ts";
 import { formatAmount } from "../../services/shared/core/money.ts";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
-import { csvText } from "./csv.ts";
+import { csvText } from "./csv-text.ts";
 import { instantOrNull, modeName, textOrNull } from "./message.ts";
 import { renderRowFaults } from "./row-faults.ts";
 

@@ -6,7 +6,7 @@ import {
 } from "../../proto/gen/sms/v1/consent_pb.js";
 import { Encoding } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
-import { csvText } from "./csv.ts";
+import { csvText } from "./csv-text.ts";
 import { textOrNull } from "./message.ts";
 import { renderRowFaults } from "./row-faults.ts";
 

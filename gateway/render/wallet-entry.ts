@@ -2,7 +2,7 @@ import { type Entry, EntryKind } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { formatAmount } from "../../services/shared/core/money.ts";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
 import type { ENTRY_KIND_NAMES } from "../schemas/wallet.ts";
-import { csvText } from "./csv.ts";
+import { csvText } from "./csv-text.ts";
 import { textOrNull } from "./message.ts";
 
 type KindName = (typeof ENTRY_KIND_NAMES)[number];

@@ -4,7 +4,7 @@ import type { Logger } from "../shared/core/logger.ts";
 import { type Loop, startLoop } from "../shared/flow/periodic.ts";
 import { createCampaigns } from "./app/campaigns.ts";
 import { createStateChanges } from "./app/change-state.ts";
-import { type AllCampaigns, createCheck } from "./app/check.ts";
+import { type AllCampaigns, createCheck } from "./app/check-campaigns.ts";
 import { createChunks } from "./app/chunks.ts";
 import { startFeeder } from "./app/feeder.ts";
 import { createFollowMessages } from "./app/follow-messages.ts";

@@ -7,7 +7,7 @@ import { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { steadyClock } from "../shared/core/clock.ts";
-import { createUnbroken } from "../shared/core/continuity.ts";
+import { createContinuity } from "../shared/core/continuity.ts";
 import { startLoop } from "../shared/flow/periodic.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
@@ -113,7 +113,7 @@ function startSweepers(
   messaging: OpenMessaging,
   config: ReturnType<typeof readMessagingConfig>,
 ): void {
-  const hearing = createUnbroken(clock, steadyClock, config.CLAIM_LEASE_MS / 2);
+  const continuity = createContinuity(clock, steadyClock, config.CLAIM_LEASE_MS / 2);
   const loops = {
     // A scheduled message is sent at most 5 s late, also right after an outage of the database.
     "due messages": {
@@ -124,8 +124,8 @@ function startSweepers(
     "silent carriers": {
       everyMs: Math.ceil(config.CLAIM_LEASE_MS / 4),
       work: async () => {
-        await messaging.carriers.sweep(hearing.forMs());
-        hearing.note();
+        await messaging.carriers.sweep(continuity.forMs());
+        continuity.note();
         return false;
       },
     },

@@ -22,7 +22,7 @@ export const start: StartService = async (context) => {
   const admission = {
     tenants: context.client(TenantService),
     ownOrigin: url === "" ? "" : new URL(url).origin,
-    strangers: createTokenBucket(SIGN_INS.burst, SIGN_INS.perSecond),
+    signIns: createTokenBucket(SIGN_INS.burst, SIGN_INS.perSecond),
   };
   const fixed = {
     ...sessionRoutes(admission),

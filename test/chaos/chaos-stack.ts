@@ -25,7 +25,7 @@ import type { ServerName } from "../../deploy/dev/server-table.ts";
 import type { StackFile, StackState } from "../../deploy/dev/stack-file.ts";
 import { startStack } from "../../deploy/dev/start-stack.ts";
 import { stopProcesses } from "../../deploy/dev/stop-stack.ts";
-import { createGuard } from "../support/guard.ts";
+import { createGuard } from "../support/process-guard.ts";
 import { openTcpProxy, renameMongoHost, type TcpProxy } from "../support/tcp-proxy.ts";
 import { type Disks, keepData, mountDisks } from "./disks.ts";
 import { DISKS } from "./plan.ts";

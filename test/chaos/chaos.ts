@@ -13,20 +13,20 @@ import { join } from "node:path";
 import { ensureCertificates } from "../../deploy/dev/certificates.ts";
 import { writeJson } from "../../deploy/dev/json-file.ts";
 import { layoutOf, ROOT } from "../../deploy/dev/paths.ts";
-import { openBooks } from "./books.ts";
 import { startChaosStack } from "./chaos-stack.ts";
+import { countStrikes } from "./check-storm.ts";
 import { createClient } from "./client.ts";
 import { startCustomers } from "./customers.ts";
+import { openDatabaseReader } from "./database-reader.ts";
 import { runWithOwnMounts } from "./disks.ts";
 import { drain } from "./drain.ts";
-import { countStrikes } from "./judge-storm.ts";
+import { collectFindings } from "./findings.ts";
 import { watchLoad } from "./machine-load.ts";
 import { describeFault, makePlan } from "./plan.ts";
 import { startReceivers } from "./receivers.ts";
 import { printReport } from "./report.ts";
 import { blow, mend } from "./storm.ts";
 import { seedTenants, startTopUps } from "./tenants.ts";
-import { passVerdict } from "./verdict.ts";
 
 const SEED = numberOf("SEED", 1);
 const MINUTES = numberOf("MINUTES", 2);
@@ -55,7 +55,7 @@ async function run(): Promise<number> {
   );
   const stack = await startChaosStack(dir, receivers.port);
   const client = createClient(stack.file.gateway, join(dir, "requests.jsonl"));
-  const books = await openBooks(stack.file.mongodb_uri, stack.file.nats_url, [
+  const storedData = await openDatabaseReader(stack.file.mongodb_uri, stack.file.nats_url, [
     stack.file.smsc.control,
     stack.secondControl,
   ]);
@@ -76,8 +76,8 @@ async function run(): Promise<number> {
     const loadPerCore = load.end();
     const unready = await mend(stack);
     say(`everything is mended${unready.length === 0 ? "" : ` but ${unready}`}; draining`);
-    const drained = await drain({ client, customers, topUps, books, tenants, unready, say });
-    const verdict = await passVerdict({
+    const drained = await drain({ client, customers, topUps, storedData, tenants, unready, say });
+    const findings = await collectFindings({
       loadPerCore,
       faults,
       minutes: MINUTES,
@@ -86,20 +86,20 @@ async function run(): Promise<number> {
       customers,
       receivers,
       tenants,
-      books,
+      storedData,
       drained,
     });
     const { crashes } = stack;
     const strikes = countStrikes(faults);
-    const report = { seed: SEED, minutes: MINUTES, faults, strikes, crashes, ...verdict };
+    const report = { seed: SEED, minutes: MINUTES, faults, strikes, crashes, ...findings };
     const file = join(dir, "report.json");
     writeJson(file, report);
     printReport(report, file, say);
-    return verdict.breaches.length === 0 ? 0 : 1;
+    return findings.breaches.length === 0 ? 0 : 1;
   } finally {
     client.giveUp();
     await client.close();
-    await books.close().catch(() => undefined);
+    await storedData.close().catch(() => undefined);
     await stack.stop();
     await receivers.close();
   }

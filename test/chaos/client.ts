@@ -50,19 +50,25 @@ export function createClient(gateway: string, file: string): Client {
   const faults: Noted[] = [];
   const patience = new AbortController();
 
-  function note(ask: Ask, path: string, attempt: number, atMs: number, heard: RestAnswer | Error) {
-    const isAnswer = !(heard instanceof Error);
-    const status = isAnswer ? heard.status : 0;
-    const what = isAnswer ? `${status} ${heard.body.code ?? ""}`.trim() : reasonOf(heard);
+  function note(
+    ask: Ask,
+    path: string,
+    attempt: number,
+    atMs: number,
+    received: RestAnswer | Error,
+  ) {
+    const isAnswer = !(received instanceof Error);
+    const status = isAnswer ? received.status : 0;
+    const what = isAnswer ? `${status} ${received.body.code ?? ""}`.trim() : reasonOf(received);
     tally.set(what, (tally.get(what) ?? 0) + 1);
     const { reference, method, key, body, tenant } = ask;
     const request = { reference, tenant: tenant.id, method, path, key, attempt, body };
     const tookMs = Date.now() - atMs;
-    const answer = isAnswer ? heard.body : undefined;
+    const answer = isAnswer ? received.body : undefined;
     records.write(`${JSON.stringify({ ...request, atMs, tookMs, what, answer })}\n`);
     if (!isAnswer || status < 400) return;
-    const text = JSON.stringify(heard.body);
-    const id = String(heard.body.request_id);
+    const text = JSON.stringify(received.body);
+    const id = String(received.body.request_id);
     if (status === 500) faults.push({ what: `${method} ${path} was answered ${what}`, ids: [id] });
     if (text.includes(MARKER) || text.includes(ask.apiKey)) {
       leaks.push({ what: `an error answer repeats the body or the key (${what})`, ids: [id] });
@@ -83,13 +89,18 @@ export function createClient(gateway: string, file: string): Client {
           ...(key === undefined ? {} : { key }),
           ...(body === undefined ? {} : { body }),
         };
-        const heard = await callRest({ gateway, api_key: apiKey }, ask.method, path, options).catch(
-          (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
-        );
-        note(ask, path, attempt, atMs, heard);
-        if (!(heard instanceof Error) && !RETRYABLE.has(heard.body.code ?? "")) return heard;
+        const received = await callRest(
+          { gateway, api_key: apiKey },
+          ask.method,
+          path,
+          options,
+        ).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
+        note(ask, path, attempt, atMs, received);
+        if (!(received instanceof Error) && !RETRYABLE.has(received.body.code ?? ""))
+          return received;
         if (patience.signal.aborted) return undefined;
-        const hintMs = heard instanceof Error ? 0 : Number(heard.headers.get("retry-after")) * 1000;
+        const hintMs =
+          received instanceof Error ? 0 : Number(received.headers.get("retry-after")) * 1000;
         const waitMs = hintMs > 0 ? hintMs : Math.min(BACKOFF_MS_MAX, 1000 * 2 ** attempt);
         await sleep(waitMs * (1 + Math.random() / 4));
       }

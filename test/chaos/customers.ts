@@ -10,7 +10,7 @@ import { seededRandom } from "../../services/smsc-simulator/domain/latency.ts";
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { RestAnswer } from "../support/customer.ts";
 import type { Client } from "./client.ts";
-import { createOrderBook, type Order } from "./orders.ts";
+import { createOrderSource, type Order } from "./orders.ts";
 import type { Tenant } from "./tenants.ts";
 
 /** An order and the responses to it. */
@@ -21,11 +21,15 @@ export type Sent = {
   /** Sent twice concurrently: a refusal of one says nothing about the other. */
   readonly isTwin: boolean;
   /** The final response, if any. */
-  answer?: { readonly status: number; readonly code: string; readonly messages: readonly Told[] };
+  answer?: {
+    readonly status: number;
+    readonly code: string;
+    readonly messages: readonly Reported[];
+  };
 };
 
 /** A message as the response described it. */
-export type Told = { readonly id: string; readonly to: string; readonly status: string };
+export type Reported = { readonly id: string; readonly to: string; readonly status: string };
 
 /** A cancel and the response to it. */
 export type Cancel = { readonly messageId: string; answer?: { status: number; code: string } };
@@ -51,7 +55,7 @@ export function startCustomers(options: {
 }): Customers {
   const { client, tenants, ordersPerSecond } = options;
   const random = seededRandom(options.seed + 1);
-  const book = createOrderBook(random, `c${options.seed}`);
+  const book = createOrderSource(random, `c${options.seed}`);
   const sent: Sent[] = [];
   const cancels: Cancel[] = [];
   const breaches: FoundBreach[] = [];
@@ -87,16 +91,16 @@ export function startCustomers(options: {
     if (answer === undefined) return;
     const { status, body } = answer;
     record.answer = { status, code: body.code ?? "", messages: messagesOf(order, answer) };
-    if (status !== 202) return judgeRefusal(record, answer);
+    if (status !== 202) return checkRefusal(record, answer);
     const [first, second] = good;
     if (second !== undefined && !isDeepStrictEqual(first?.body, second.body)) {
       breach(4, "one key has two answers", order.reference);
     }
-    judgeAcceptance(record, answer);
+    checkAcceptance(record, answer);
     await followUp(record, ask, answer, dice);
   }
 
-  function judgeRefusal({ order, tenantId }: Sent, { status, body }: RestAnswer): void {
+  function checkRefusal({ order, tenantId }: Sent, { status, body }: RestAnswer): void {
     const isPoor = tenants.some(({ id, isPoor: poor }) => poor && id === tenantId);
     if (status === 402 && isPoor) return;
     // A scheduled time may have passed while the client was retrying.
@@ -105,7 +109,7 @@ export function startCustomers(options: {
     breach(3, what, order.reference, String(body.request_id));
   }
 
-  function judgeAcceptance({ order, answer }: Sent, { body }: RestAnswer): void {
+  function checkAcceptance({ order, answer }: Sent, { body }: RestAnswer): void {
     const good = order.recipients.filter(({ isGood }) => isGood).map(({ to }) => to);
     const taken = (answer?.messages ?? [])
       .filter(({ status }) => status !== "rejected")
@@ -224,9 +228,9 @@ function readOf(
   return { tenant, reference, apiKey, method: "GET", paths: [`/v1/messages/${messageId}`] };
 }
 
-function messagesOf(order: Order, { status, body }: RestAnswer): Told[] {
+function messagesOf(order: Order, { status, body }: RestAnswer): Reported[] {
   if (status !== 202) return [];
-  const data = body.data as Told & { readonly messages?: readonly Told[] };
+  const data = body.data as Reported & { readonly messages?: readonly Reported[] };
   const list = order.kind === "single" ? [data] : (data.messages ?? []);
   return list.map(({ id, to, status: shown }) => ({ id, to, status: shown }));
 }

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pollUntil } from "../../deploy/dev/poll.ts";
 import { answerWithin } from "../../services/shared/flow/backoff.ts";
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
-import type { BookReader, Open } from "./books.ts";
 import type { Client } from "./client.ts";
 import type { Customers } from "./customers.ts";
+import type { DatabaseReader, Open } from "./database-reader.ts";
 import { HANGING_KINDS } from "./receivers.ts";
 import type { Tenant } from "./tenants.ts";
 
@@ -25,13 +25,13 @@ export async function drain(parts: {
   readonly client: Client;
   readonly customers: Customers;
   readonly topUps: { end(): Promise<void> };
-  readonly books: BookReader;
+  readonly storedData: DatabaseReader;
   readonly tenants: readonly Tenant[];
   /** Processes that did not come back. */
   readonly unready: readonly string[];
   readonly say: (line: string) => void;
 }): Promise<Drained> {
-  const { client, customers, topUps, books, tenants, say } = parts;
+  const { client, customers, topUps, storedData, tenants, say } = parts;
   const breaches: FoundBreach[] = parts.unready.map((name) => {
     return { invariant: 8, what: `${name} is not ready after the storm`, ids: [] };
   });
@@ -50,11 +50,11 @@ export async function drain(parts: {
     .flatMap(({ endpoints }) => endpoints)
     .filter(({ kind }) => HANGING_KINDS.has(kind))
     .map(({ id }) => id);
-  let open = await books.open(ids, hanging);
+  let open = await storedData.open(ids, hanging);
   let hangingMost = open.hanging;
   await pollUntil(
     async () => {
-      open = await books.open(ids, hanging);
+      open = await storedData.open(ids, hanging);
       hangingMost = Math.max(hangingMost, open.hanging);
       return stillOpen(hangingMost, open) === undefined;
     },

@@ -23,7 +23,7 @@ export type Order = {
 };
 
 /** A generator of orders. */
-export type OrderBook = { next(): Order };
+export type OrderSource = { next(): Order };
 
 /** The deprecated path shares keys with the new one, so a retry may go to either. */
 const SINGLE_PATHS = ["/v1/sms/messages", "/v1/messages"];
@@ -39,7 +39,7 @@ export function isPlainNumber(to: string): boolean {
 }
 
 /** `run` separates the references of different runs. */
-export function createOrderBook(random: Random, run: string): OrderBook {
+export function createOrderSource(random: Random, run: string): OrderSource {
   let orders = 0;
   const used = new Map<number, number>();
 

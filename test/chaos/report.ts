@@ -1,11 +1,11 @@
 /** The report for people; the JSON has everything. */
 import type { Crash } from "./chaos-stack.ts";
-import type { Strikes } from "./judge-storm.ts";
+import type { Strikes } from "./check-storm.ts";
+import type { Findings } from "./findings.ts";
 import type { Done } from "./storm.ts";
-import type { Verdict } from "./verdict.ts";
 
-/** What a run leaves behind. */
-export type Report = Verdict & {
+/** The files of a run. */
+export type Report = Findings & {
   readonly seed: number;
   readonly minutes: number;
   readonly faults: readonly Done[];

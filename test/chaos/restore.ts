@@ -54,7 +54,7 @@ async function restored(mongo: MongoBackup): Promise<Breaches> {
 
 async function loseAndRestore(stack: TestStack, mongo: MongoBackup): Promise<Breaches> {
   const folder = join(stack.dir, "backup");
-  const told = await sendAndWait(stack, "told", 0, 300);
+  const reported = await sendAndWait(stack, "reported", 0, 300);
   await end(stack, "receiver");
   const pending = await sendAndWait(stack, "pending", 1000, 40);
   await end(stack, "webhook");
@@ -71,7 +71,7 @@ async function loseAndRestore(stack: TestStack, mongo: MongoBackup): Promise<Bre
   const webhooks = collectWebhooks(stack);
   const cancelled = await restoreAll(stack, mongo, folder);
 
-  const kept = new Map([...told, ...pending, ...streamed]);
+  const kept = new Map([...reported, ...pending, ...streamed]);
   const found = await waitForStatuses(stack, kept.keys(), DELIVERED, WAIT_MS);
   const absent = [...kept.keys()].filter((id) => found.get(id)?.status !== "delivered");
   const breaches = absent.map((id) => `${id}: ${found.get(id)?.status ?? "lost"}`);

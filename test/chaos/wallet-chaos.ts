@@ -58,7 +58,7 @@ const RETRY_MS = 50;
 const SETTLED_WITHIN_MS = 10_000;
 
 /** The responses that callers got for one wallet. */
-type Told = {
+type Reported = {
   readonly tenantId: string;
   funded: bigint;
   charged: bigint;
@@ -71,7 +71,7 @@ type World = {
   readonly harness: WalletHarness;
   readonly client: WalletClient;
   readonly random: () => number;
-  readonly told: readonly Told[];
+  readonly reported: readonly Reported[];
   readonly count: {
     holds: number;
     refused: number;
@@ -93,8 +93,8 @@ export async function runWalletChaos(options: ChaosOptions): Promise<ChaosReport
   const client = connectWallet(...replicas.map(({ target }) => target));
   const random = seededRandom(options.seed);
   const count = { holds: 0, refused: 0, settled: 0, fundings: 0, retries: 0 };
-  const told = await openWallets(client, options.wallets);
-  const world: World = { harness, client, random, told, count };
+  const reported = await openWallets(client, options.wallets);
+  const world: World = { harness, client, random, reported, count };
   const trouble = await startTrouble(world, options, replicas);
   const progress = setInterval(
     () => options.log(JSON.stringify({ ...count, ...trouble.count })),
@@ -112,7 +112,7 @@ export async function runWalletChaos(options: ChaosOptions): Promise<ChaosReport
       }),
     );
     const { kills, stops } = await trouble.end();
-    const faults = await judge(world);
+    const faults = await check(world);
     return { ...count, kills, stops, tookMs: performance.now() - startedMs, faults };
   } finally {
     clearInterval(progress);
@@ -124,12 +124,12 @@ export async function runWalletChaos(options: ChaosOptions): Promise<ChaosReport
   }
 }
 
-async function openWallets(client: WalletClient, wallets: number): Promise<Told[]> {
-  const told: Told[] = [];
+async function openWallets(client: WalletClient, wallets: number): Promise<Reported[]> {
+  const reported: Reported[] = [];
   for (let made = 0; made < wallets; made += 1) {
     const tenantId = newId("tenant");
     await client.createWallet({ tenantId, currency: "NGN", lowBalanceThreshold: 50n });
-    told.push({
+    reported.push({
       tenantId,
       funded: 0n,
       charged: 0n,
@@ -138,14 +138,14 @@ async function openWallets(client: WalletClient, wallets: number): Promise<Told[
       settled: new Map(),
     });
   }
-  return told;
+  return reported;
 }
 
 /** Funds slightly too little, places holds and settles them. The first wallet is the hot one. */
 async function oneRound(world: World): Promise<void> {
-  const { random, told, client, count } = world;
-  const at = random() < 0.5 ? 0 : Math.floor(random() * told.length);
-  const wallet = told[at];
+  const { random, reported, client, count } = world;
+  const at = random() < 0.5 ? 0 : Math.floor(random() * reported.length);
+  const wallet = reported[at];
   if (wallet === undefined) return;
   const { tenantId } = wallet;
   const amount = HELD * BigInt(Math.ceil(random() * HOLDS_PER_CALL * 0.9));
@@ -184,7 +184,7 @@ async function oneRound(world: World): Promise<void> {
 /** Retries each hold until it has a response; returns the placed ones. */
 async function placeAll(
   world: World,
-  wallet: Told,
+  wallet: Reported,
   holds: readonly { readonly reservationId: string }[],
 ): Promise<string[]> {
   const placed: string[] = [];
@@ -295,10 +295,10 @@ async function startTrouble(
 }
 
 /** Compares the callers' responses with the database. */
-async function judge({ harness, told }: World): Promise<string[]> {
+async function check({ harness, reported }: World): Promise<string[]> {
   const faults: string[] = [];
   const deadlineMs = performance.now() + SETTLED_WITHIN_MS;
-  for (const { tenantId, funded, charged, held, refused, settled } of told) {
+  for (const { tenantId, funded, charged, held, refused, settled } of reported) {
     const wanted = `${funded - charged}/0`;
     const shown = await eventually(
       async () => {
@@ -311,24 +311,27 @@ async function judge({ harness, told }: World): Promise<string[]> {
         what: `everything of ${tenantId} settled`,
       },
     ).catch((error: Error) => error.message);
-    if (shown !== wanted) faults.push(`${tenantId}: told ${wanted}, is ${shown}`);
+    if (shown !== wanted) faults.push(`${tenantId}: reported ${wanted}, is ${shown}`);
     const known = new Set<string>();
     const reservations = harness.mongo.db.collection("reservations").find({ tenant_id: tenantId });
     for await (const { _id } of reservations) known.add(String(_id));
-    faults.push(...held.filter((id) => !known.has(id)).map((id) => `${id}: told held, is not`));
+    faults.push(...held.filter((id) => !known.has(id)).map((id) => `${id}: reported held, is not`));
     faults.push(
-      ...refused.filter((id) => known.has(id)).map((id) => `${id}: told refused, is held`),
+      ...refused.filter((id) => known.has(id)).map((id) => `${id}: reported refused, is held`),
     );
     if (known.size !== held.length) {
-      faults.push(`${tenantId}: ${held.length} holds told, ${known.size} are`);
+      faults.push(`${tenantId}: ${held.length} holds reported, ${known.size} are`);
     }
     for await (const chunk of harness.store.streamSettlements(tenantId)) {
       for (const { messageId, capturedAmount } of chunk) {
         if (settled.get(messageId) === capturedAmount) settled.delete(messageId);
-        else faults.push(`${messageId}: charged ${capturedAmount}, told ${settled.get(messageId)}`);
+        else
+          faults.push(
+            `${messageId}: charged ${capturedAmount}, reported ${settled.get(messageId)}`,
+          );
       }
     }
-    faults.push(...[...settled.keys()].map((id) => `${id}: told settled, is not`));
+    faults.push(...[...settled.keys()].map((id) => `${id}: reported settled, is not`));
   }
   return [...faults, ...(await harness.breaches())];
 }

@@ -36,7 +36,7 @@ export function checkPromises(evidence: Evidence): ChaosReport {
     ...schedule.faults,
   ];
   if (schedule.figures.retries + schedule.figures.retries_in_outages === 0) {
-    faults.push("no retry came anywhere: no schedule was looked at");
+    faults.push("no retry came anywhere: no schedule was checked");
   }
   if (evidence.overlaps > 0) {
     faults.push(`${evidence.overlaps} deliveries were attempted twice at once`);

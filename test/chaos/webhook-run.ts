@@ -15,8 +15,8 @@ import { serverUrl, startServer } from "../../deploy/dev/servers.ts";
 import { WebhookEndpointStatus } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
 import { seededRandom } from "../../services/smsc-simulator/domain/latency.ts";
-import { createGuard } from "../support/guard.ts";
 import { eventually } from "../support/poll.ts";
+import { createGuard } from "../support/process-guard.ts";
 import {
   messageEvent,
   openWebhookStores,

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import { freePorts } from "../../deploy/dev/ports.ts";
 import { endProcess, lastLines, startProcess } from "../../deploy/dev/processes.ts";
-import { createGuard } from "../support/guard.ts";
 import { eventually } from "../support/poll.ts";
+import { createGuard } from "../support/process-guard.ts";
 
 /** One series of an instant query. */
 export type Series = {

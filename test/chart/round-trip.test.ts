@@ -44,8 +44,8 @@ describe("the program of helm test", function () {
       expect(said.slice(2)).to.deep.equal(["webhook taken", "all went well"]);
       expect(code).to.equal(0);
     }
-    const told = receiver.received.map(({ body }) => body.toString());
-    expect(told.filter((body) => body.includes('"status":"delivered"'))).to.not.be.empty;
+    const reported = receiver.received.map(({ body }) => body.toString());
+    expect(reported.filter((body) => body.includes('"status":"delivered"'))).to.not.be.empty;
   });
 
   it("says so when the address does not take the webhook", async () => {

@@ -117,7 +117,7 @@ async function measure(
       `p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms ` +
       `(${Math.round(perSecond)}/s, ${each.toFixed(1)} a page, ${failed} failed)`,
     met: p99Ms <= 50 && failed === 0 && isAsMeant,
-    ...(count >= COUNT_OF_BUDGET ? {} : { notJudged: `not judged at ${among}` }),
+    ...(count >= COUNT_OF_BUDGET ? {} : { notChecked: `not checked at ${among}` }),
     figures: { p50Ms, p99Ms, perSecond, failed, each },
   };
 }

@@ -9,7 +9,7 @@ import { createRequire } from "node:module";
 import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
 import { kannelMissing, kannelVersion } from "../support/kannel.ts";
 import { setConnector } from "./connector-state.ts";
-import { type Climb, climb, type Driven } from "./held-rate.ts";
+import { type Driven, type RateSearch, searchHighestRate } from "./highest-rate.ts";
 import { measureKannelAccept } from "./kannel-load.ts";
 import { besideKannel } from "./kannel-rows.ts";
 import { ACCEPT_CONNECTIONS, measureOurAccept } from "./our-accept.ts";
@@ -62,7 +62,7 @@ async function compareWith(kannel: Driven): Promise<readonly Comparison[]> {
   const load = { perSecond: RATE, seconds: SECONDS };
   const ours: Driven = (offered) => measureOurEndToEnd(stack, offered);
   try {
-    const held = await climb({ ours, kannel });
+    const held = await searchHighestRate({ ours, kannel });
     const endToEnd = await compare(
       `single sends end to end, ${RATE}/s offered until the last has ended`,
       "Kannel",
@@ -83,9 +83,13 @@ async function compareWith(kannel: Driven): Promise<readonly Comparison[]> {
   }
 }
 
-/** The climb is its own repetition: each rate is tried in turn, and one that is not held again. */
-function heldRates({ ours, kannel }: Readonly<Record<"ours" | "kannel", Climb>>): Comparison {
-  const ofOne = ({ perSecond }: Climb) => ({ median: perSecond, min: perSecond, max: perSecond });
+/** The search is its own repetition: each rate is tried in turn, and one that is not held again. */
+function heldRates({ ours, kannel }: Readonly<Record<"ours" | "kannel", RateSearch>>): Comparison {
+  const ofOne = ({ perSecond }: RateSearch) => ({
+    median: perSecond,
+    min: perSecond,
+    max: perSecond,
+  });
   return {
     work: "single sends end to end, steady rate held",
     peer: "Kannel",
@@ -95,7 +99,7 @@ function heldRates({ ours, kannel }: Readonly<Record<"ours" | "kannel", Climb>>)
   };
 }
 
-function offeredOf({ runs }: Climb): number[] {
+function offeredOf({ runs }: RateSearch): number[] {
   return runs.map(({ offered }) => offered);
 }
 

@@ -34,7 +34,7 @@ import {
 } from "./wallet-calls.ts";
 
 const run = promisify(execFile);
-const CALM_CALLERS = fileURLToPath(new URL("./wallet-calm-callers.ts", import.meta.url));
+const CALM_CALLERS = fileURLToPath(new URL("./wallet-single-callers.ts", import.meta.url));
 
 const isJson = process.argv.includes("--json");
 const secondsAt = process.argv.indexOf("--seconds");

@@ -1,6 +1,6 @@
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import type { Load } from "./end-to-end.ts";
-import { climb, type Driven } from "./held-rate.ts";
+import { type Driven, searchHighestRate } from "./highest-rate.ts";
 import { besideKannel, type KannelPeer, toPeer } from "./kannel-rows.ts";
 import { measureOurEndToEnd } from "./our-end-to-end.ts";
 import type { Row } from "./report.ts";
@@ -11,8 +11,8 @@ const LEAST_PEER_RATE = 1000;
 /** The steady rate that we hold from request to settlement, and Kannel's. */
 export async function heldRate(stack: StackFile): Promise<Row> {
   const ours: Driven = (load) => measureOurEndToEnd(stack, load);
-  const both = await besideKannel((kannel) => climb({ ours, kannel }));
-  const held = both?.ours ?? (await climb({ ours })).ours;
+  const both = await besideKannel((kannel) => searchHighestRate({ ours, kannel }));
+  const held = both?.ours ?? (await searchHighestRate({ ours })).ours;
   const peer = both === undefined ? undefined : toPeer(held.perSecond, both.kannel.perSecond);
   return {
     path: "single sends end to end (accepted → delivered, settled, notified), steady",

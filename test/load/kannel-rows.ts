@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import { kannelMissing, kannelVersion } from "../support/kannel.ts";
-import type { Driven } from "./held-rate.ts";
+import type { Driven } from "./highest-rate.ts";
 import { measureKannelAccept, measureKannelEndToEnd } from "./kannel-load.ts";
 import { startSimulatorProcess } from "./simulator-process.ts";
 

@@ -57,8 +57,8 @@ export async function measureLone(stack: StackFile, seconds: number): Promise<Me
   };
   // Code that was never run is compiled on its way; a service in use has that behind it.
   await driveClosed({ callers: 1, warmupMs: 0, measureMs: 8000, work });
-  const pace = { callers: 1, perSecond: 20, warmupMs: 1000, measureMs: seconds * 1000 };
-  const measured = await driveOpen({ ...pace, work });
+  const load = { callers: 1, perSecond: 20, warmupMs: 1000, measureMs: seconds * 1000 };
+  const measured = await driveOpen({ ...load, work });
   connection?.close();
   return measured;
 }

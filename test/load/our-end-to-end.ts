@@ -22,12 +22,12 @@ export async function measureOurEndToEnd(stack: StackFile, load: Load): Promise<
   const deliveries = client.db("sms_webhook").collection<DeliveryDocument>("deliveries");
   const ofThisRun = { _id: { $gte: newId("message") } };
   // A delivery's id begins with the time of its event.
-  const toldOfThisRun = { _id: { $gte: newId("webhookDelivery") } };
-  const isPending = { ...toldOfThisRun, endpoint_id: { $gt: "" }, next_attempt_at: IS_PENDING };
+  const reportedInThisRun = { _id: { $gte: newId("webhookDelivery") } };
+  const isPending = { ...reportedInThisRun, endpoint_id: { $gt: "" }, next_attempt_at: IS_PENDING };
 
   /** Counted from the index: the ones that are there, then those that still wait for their success. */
-  async function told(): Promise<number> {
-    const made = await deliveries.countDocuments(toldOfThisRun);
+  async function reported(): Promise<number> {
+    const made = await deliveries.countDocuments(reportedInThisRun);
     const pending = await deliveries.countDocuments(isPending, { hint: QUEUE_INDEX });
     return Math.floor((made - pending) / WEBHOOKS_OF_A_MESSAGE);
   }
@@ -41,7 +41,7 @@ export async function measureOurEndToEnd(stack: StackFile, load: Load): Promise<
           const [delivered, settled, notified] = await Promise.all([
             messages.countDocuments({ ...ofThisRun, status: "delivered" }),
             settlements.countDocuments(ofThisRun),
-            told(),
+            reported(),
           ]);
           return Math.min(delivered, settled, notified);
         },

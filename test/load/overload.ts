@@ -93,7 +93,7 @@ export function floodRows(flooded: Overload, what: string, factor: number, peak:
         `${((100 * goodput) / peak).toFixed(0)} % (${whole(goodput)}/s of ${whole(peak)}/s; ` +
         `${whole(offeredPerSecond)}/s offered)`,
       met: isFlood && goodput >= 0.8 * peak,
-      ...(isFlood ? {} : { notJudged: `not judged, ${whole(demand)}/s demanded` }),
+      ...(isFlood ? {} : { notChecked: `not checked, ${whole(demand)}/s demanded` }),
       figures: { goodput, peak, offeredPerSecond },
     },
     {

@@ -11,7 +11,7 @@ export type Row = {
   readonly measured: string;
   readonly met: boolean;
   /** Why the budget says nothing about this run, shown in place of a verdict. */
-  readonly notJudged?: string;
+  readonly notChecked?: string;
   /** The command that measures this row alone, at full length. */
   readonly command?: string;
   /** The same work on the row's peer, in the same run: its figure, and ours over its. */
@@ -32,17 +32,17 @@ function describeMachine(): Record<string, string | number> {
 }
 
 /** The verdict on a row; a row without a budget has none. */
-export function verdictOf({ budget, met, notJudged }: Judged): string {
+export function verdictOf({ budget, met, notChecked }: CheckedRow): string {
   if (budget === "") return "";
-  return notJudged ?? (met ? "met" : "NOT met");
+  return notChecked ?? (met ? "met" : "NOT met");
 }
 
 /** Lets the process end with 1 where a row's budget is not met. */
-export function failUnlessMet(rows: readonly Judged[]): void {
+export function failUnlessMet(rows: readonly CheckedRow[]): void {
   if (rows.some((row) => verdictOf(row) === "NOT met")) process.exitCode = 1;
 }
 
-type Judged = Pick<Row, "budget" | "met" | "notJudged">;
+type CheckedRow = Pick<Row, "budget" | "met" | "notChecked">;
 
 /**
  * Prints the rows beside their budgets and keeps them as JSON; answers the file. Where a budget is not

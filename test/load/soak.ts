@@ -11,13 +11,13 @@ import { MongoClient } from "mongodb";
 import { newId } from "../../services/shared/core/ids.ts";
 import { openFiles, processesIn, residentMb } from "./cpu.ts";
 import { driveOpen, latenciesOf } from "./drive.ts";
-import { judge, type Sample, type Tolerance } from "./flatness.ts";
 import { settled } from "./message-cost.ts";
 import { measureOurEndToEnd } from "./our-end-to-end.ts";
 import { keepResult, printTable } from "./report.ts";
 import { openConnections, singleSend } from "./sends.ts";
 import { loadStack } from "./stack.ts";
 import { drawPanels, type Line } from "./svg-chart.ts";
+import { type Sample, type Tolerance, trendOf } from "./trend.ts";
 
 const MINUTES = Number(process.env.MINUTES ?? 60);
 const CONNECTIONS = 128;
@@ -37,7 +37,7 @@ const TOLERANCES: Readonly<Record<string, Tolerance>> = {
  * Drawn, not checked: the stand-ins for the outside world remember what they saw up to a bound of
  * theirs, and mongod fills the cache that it is given.
  */
-const NOT_JUDGED = new Set(["smsc-simulator", "receiver", "mongod"]);
+const NOT_CHECKED = new Set(["smsc-simulator", "receiver", "mongod"]);
 
 /** A heap grows towards its usual size for some minutes; a shorter run does not check memory. */
 const MEMORY_MINUTES = 12;
@@ -70,8 +70,8 @@ try {
 }
 
 async function halfOfCapacity(): Promise<number> {
-  const pace = { perSecond: CAPACITY_RATE, seconds: CAPACITY_SECONDS };
-  const { perSecond } = await measureOurEndToEnd(stack, pace);
+  const load = { perSecond: CAPACITY_RATE, seconds: CAPACITY_SECONDS };
+  const { perSecond } = await measureOurEndToEnd(stack, load);
   return Math.max(1, Math.round(perSecond / 2));
 }
 
@@ -108,8 +108,8 @@ async function soak(perSecond: number, forMs: number): Promise<void> {
     latencies.add(performance.now() - dueMs);
     return answer?.status === 202;
   };
-  const pace = { callers: CONNECTIONS, perSecond, warmupMs: 0, measureMs: forMs };
-  const { failed, succeeded } = await driveOpen({ ...pace, work });
+  const load = { callers: CONNECTIONS, perSecond, warmupMs: 0, measureMs: forMs };
+  const { failed, succeeded } = await driveOpen({ ...load, work });
   clearInterval(timer);
   for (const connection of connections) connection.close();
   if (failed > 0) failures.push(`${failed} of ${succeeded + failed} sends were refused`);
@@ -136,12 +136,12 @@ function finish(rate: number, before: AtRest, after: AtRest): void {
     const tolerance = TOLERANCES[what];
     if (tolerance === undefined) continue;
     for (const [name, samples] of lines) {
-      const verdict = judge(samples, tolerance);
-      const isJudged = !NOT_JUDGED.has(name) && (what !== "memory" || MINUTES >= MEMORY_MINUTES);
-      const { median, rise, perHour, isFlat } = verdict;
-      const word = isFlat ? "flat" : isJudged ? "GROWS" : "not judged";
+      const trend = trendOf(samples, tolerance);
+      const isChecked = !NOT_CHECKED.has(name) && (what !== "memory" || MINUTES >= MEMORY_MINUTES);
+      const { median, rise, perHour, isFlat } = trend;
+      const word = isFlat ? "flat" : isChecked ? "GROWS" : "not checked";
       table.push([what, name, ...[median, rise, perHour].map((figure) => figure.toFixed(1)), word]);
-      if (isJudged && !isFlat) failures.push(`${what} of ${name} grows`);
+      if (isChecked && !isFlat) failures.push(`${what} of ${name} grows`);
     }
   }
   printTable(table);
@@ -165,10 +165,10 @@ function restRow(
   is: ReturnType<typeof openFiles>,
 ): string[] {
   const isFlat = is.files <= was.files + REST_TOLERANCE;
-  const isJudged = !NOT_JUDGED.has(name);
-  if (isJudged && !isFlat) failures.push(`${name} has ${is.files} files open at rest`);
+  const isChecked = !NOT_CHECKED.has(name);
+  if (isChecked && !isFlat) failures.push(`${name} has ${is.files} files open at rest`);
   const figures = [was.files, is.files, was.sockets, is.sockets].map(String);
-  return [name, ...figures, isFlat ? "flat" : isJudged ? "GROWS" : "not judged"];
+  return [name, ...figures, isFlat ? "flat" : isChecked ? "GROWS" : "not checked"];
 }
 
 function graph(rate: number): string {

@@ -1,4 +1,4 @@
-import type { Sample } from "./flatness.ts";
+import type { Sample } from "./trend.ts";
 
 /** One line of a panel. */
 export type Line = { readonly name: string; readonly samples: readonly Sample[] };

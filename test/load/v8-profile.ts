@@ -45,8 +45,8 @@ export async function startProfile(pid: number): Promise<{ stop(): Promise<CpuPr
 async function openInspector(pid: number): Promise<string> {
   process.kill(pid, "SIGUSR1");
   for (const untilMs = Date.now() + OPEN_MS; Date.now() < untilMs; ) {
-    const told = readFileSync(`/proc/${pid}/fd/2`, "utf8").matchAll(/listening on (ws:\S+)/g);
-    const address = [...told].at(-1)?.[1];
+    const reported = readFileSync(`/proc/${pid}/fd/2`, "utf8").matchAll(/listening on (ws:\S+)/g);
+    const address = [...reported].at(-1)?.[1];
     if (address !== undefined) return address;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

@@ -1,7 +1,7 @@
+import { createBind } from "../../services/carrier/app/bind.ts";
 import { createDispatcher } from "../../services/carrier/app/dispatcher.ts";
 import type { Link, LinkStatus, Part } from "../../services/carrier/app/link.ts";
 import type { OutcomeReport } from "../../services/carrier/app/outcome-reporter.ts";
-import { createBind } from "../../services/carrier/app/paced-link.ts";
 import type { PartlyWritten } from "../../services/carrier/app/partly-written.ts";
 import { createRecentSubmissions } from "../../services/carrier/app/recent-submissions.ts";
 import type { JournalEntry, PartRef } from "../../services/carrier/domain/journal-lines.ts";

@@ -98,7 +98,7 @@ export function createMemoryQueueStore(): MemoryQueueStore {
     async beat(carrierId, nowMs) {
       heardAtMs.set(carrierId, Math.max(nowMs, heardAtMs.get(carrierId) ?? nowMs));
     },
-    async carriersHeardBefore(beforeMs) {
+    async carriersReportedBefore(beforeMs) {
       return [...heardAtMs].flatMap(([id, atMs]) => (atMs < beforeMs ? [id] : []));
     },
     async forgetCarrier(carrierId, beforeMs) {

@@ -6,7 +6,7 @@ import { freePorts } from "../../deploy/dev/ports.ts";
 import { endProcess, type ProcessRecord } from "../../deploy/dev/processes.ts";
 import type { ServerName } from "../../deploy/dev/server-table.ts";
 import { serverUrl, startServer } from "../../deploy/dev/servers.ts";
-import { createGuard } from "./guard.ts";
+import { createGuard } from "./process-guard.ts";
 
 export type TestServers = {
   readonly mongodbUri: string;

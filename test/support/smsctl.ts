@@ -19,10 +19,10 @@ export function settingsOf(stack: Pick<StackFile, "grpc" | "grpc_token">): NodeJ
  * `wallets` and the like): such a check proves nothing.
  */
 export function overlooked(value: unknown, least: Readonly<Record<string, number>>): string[] {
-  const looked = (value ?? {}) as Readonly<Record<string, number | undefined>>;
+  const compared = (value ?? {}) as Readonly<Record<string, number | undefined>>;
   return Object.entries(least)
-    .filter(([what, count]) => !((looked[what] ?? 0) >= count))
-    .map(([what, count]) => `looked at ${looked[what] ?? 0} of ${count} ${what}`);
+    .filter(([what, count]) => !((compared[what] ?? 0) >= count))
+    .map(([what, count]) => `compared ${compared[what] ?? 0} of ${count} ${what}`);
 }
 
 /** Runs `smsctl --json …` against a stack; returns its exit code and JSON output. */

@@ -12,7 +12,7 @@ import { restartProcess } from "../../deploy/dev/restart-stack.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { startStack } from "../../deploy/dev/start-stack.ts";
 import { stopProcesses } from "../../deploy/dev/stop-stack.ts";
-import { createGuard } from "./guard.ts";
+import { createGuard } from "./process-guard.ts";
 
 /** A whole stack of a test's own: servers, services, simulator and receiver, seeded like `make up` does it. */
 export type TestStack = StackFile & {

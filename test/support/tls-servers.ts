@@ -18,8 +18,8 @@ import {
   startProcess,
 } from "../../deploy/dev/processes.ts";
 import { SERVERS, type ServerName } from "../../deploy/dev/server-table.ts";
-import { createGuard } from "./guard.ts";
 import { eventually } from "./poll.ts";
+import { createGuard } from "./process-guard.ts";
 import { createTestAuthority } from "./rpc-certificates.ts";
 
 export type TlsServers = {

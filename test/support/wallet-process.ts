@@ -14,8 +14,8 @@ import {
 } from "../../deploy/dev/processes.ts";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
-import { createGuard } from "./guard.ts";
 import { eventually } from "./poll.ts";
+import { createGuard } from "./process-guard.ts";
 import type { TestServers } from "./servers.ts";
 
 /** The RPC token of the wallet processes. */

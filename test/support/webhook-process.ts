@@ -10,8 +10,8 @@ import { freePorts } from "../../deploy/dev/ports.ts";
 import { LEAN_START } from "../../deploy/dev/process-table.ts";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
-import { createGuard } from "./guard.ts";
 import { eventually } from "./poll.ts";
+import { createGuard } from "./process-guard.ts";
 import type { Collected } from "./webhook-receiver-process.ts";
 
 const TOKEN = "webhook-test-token-of-enough-length";

@@ -4,7 +4,8 @@ import type { Row } from "../../../services/shared/cli/cell.ts";
 import { EXIT } from "../../../services/shared/cli/exit-codes.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { createRowFaults, type RowFault } from "../../../services/shared/core/row-faults.ts";
-import { readCsv } from "../../../services/shared/io/csv.ts";
+import { TRAFFIC_CLASSES } from "../../../services/shared/core/traffic-class.ts";
+import { readCsv } from "../../../services/shared/io/read-csv.ts";
 import { createSmsClient, type DataOf, isSmsError } from "../../typescript/src/client.ts";
 import { accountOf } from "../calls/connect.ts";
 import type { CommandContext } from "../cli/command.ts";
@@ -13,7 +14,6 @@ import { readWord } from "../cli/words.ts";
 import { type Chunk, chunksOf } from "../send/chunks.ts";
 import { createRowReader, type SendRow } from "../send/rows.ts";
 import { parseText } from "../send/text.ts";
-import { TRAFFIC_CLASSES } from "../send/traffic-classes.ts";
 
 /** All rows are read before the first is sent, so that a broken file sends nothing. */
 const FILE_BYTES_MAX = 67_108_864;

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { EXIT } from "../../../services/shared/cli/exit-codes.ts";
 import { defined } from "../../../services/shared/cli/options.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
+import { TRAFFIC_CLASSES } from "../../../services/shared/core/traffic-class.ts";
 import type { CommandContext, Run } from "../cli/command.ts";
 import { toCliError } from "../cli/errors.ts";
 import { readWord, toInstant } from "../cli/words.ts";
-import { TRAFFIC_CLASSES } from "../send/traffic-classes.ts";
 
 export const send: Run = async (context) => {
   const { options } = context;

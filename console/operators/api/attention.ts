@@ -1,5 +1,5 @@
 import type { Problem } from "../../parts/attention-list.tsx";
-import { word } from "../core/values.ts";
+import { word } from "../core/protobuf-json.ts";
 import { DEAD_LETTERS } from "./dead-letters.ts";
 import { rpc } from "./rpc.ts";
 import type {

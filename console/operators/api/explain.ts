@@ -1,5 +1,5 @@
-import { quietNow, windowsText } from "../core/quiet.ts";
-import { word } from "../core/values.ts";
+import { word } from "../core/protobuf-json.ts";
+import { quietNow, windowsText } from "../core/quiet-hours.ts";
 import { rpc } from "./rpc.ts";
 import type { ExplainedRoute, QuietHours, SenderId, Tenant } from "./types.ts";
 

@@ -1,5 +1,5 @@
 import type { Delivery, Message } from "../api/types.ts";
-import { word } from "./values.ts";
+import { word } from "./protobuf-json.ts";
 
 /** One line of a message's history: a status, or a text. */
 export type TimelineEntry = {

@@ -1,13 +1,13 @@
 import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { useResource } from "../../core/use-resource.ts";
-import { Empty, PageTitle } from "../../parts/basics.tsx";
+import { Empty, PageTitle } from "../../parts/common-parts.tsx";
 import { TextField } from "../../parts/form.tsx";
 import { Table } from "../../parts/table.tsx";
 import { rpc } from "../api/rpc.ts";
 import type { AuditRecord } from "../api/types.ts";
 import { tenantNames } from "../core/tenant-names.ts";
-import { At, TenantLink, Waiting } from "../parts/parts.tsx";
+import { At, TenantLink, Waiting } from "../parts/common-parts.tsx";
 
 const TRAILS = [
   ...["TenantService/ListAuditRecords", "SenderIdService/ListAuditRecords"],

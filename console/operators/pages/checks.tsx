@@ -1,11 +1,11 @@
 import { showSpan } from "../../core/time.ts";
 import { useResource } from "../../core/use-resource.ts";
-import { Empty, Facts, PageTitle, Status } from "../../parts/basics.tsx";
+import { Empty, Facts, PageTitle, Status } from "../../parts/common-parts.tsx";
 import { Table } from "../../parts/table.tsx";
 import { rpc } from "../api/rpc.ts";
 import type { CheckResult } from "../api/types.ts";
-import { instant } from "../core/values.ts";
-import { At, TenantLink, Waiting } from "../parts/parts.tsx";
+import { instant } from "../core/protobuf-json.ts";
+import { At, TenantLink, Waiting } from "../parts/common-parts.tsx";
 
 /** The last results of `smsctl check`, which proves that no message and no money is lost. */
 export function ChecksPage() {

@@ -1,12 +1,12 @@
 import { useResource } from "../../core/use-resource.ts";
-import { Empty, Facts, PageTitle, Status } from "../../parts/basics.tsx";
+import { Empty, Facts, PageTitle, Status } from "../../parts/common-parts.tsx";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { Table } from "../../parts/table.tsx";
 import { rpc } from "../api/rpc.ts";
 import type { BindHealth, Connector, DeliveryHealth, QueueStats } from "../api/types.ts";
+import { word } from "../core/protobuf-json.ts";
 import { useMay } from "../core/session-context.ts";
-import { word } from "../core/values.ts";
-import { At, Waiting } from "../parts/parts.tsx";
+import { At, Waiting } from "../parts/common-parts.tsx";
 
 const POLL_MS = 3000;
 

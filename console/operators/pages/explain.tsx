@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { useResource } from "../../core/use-resource.ts";
-import { Empty, PageTitle, Status } from "../../parts/basics.tsx";
+import { Empty, PageTitle, Status } from "../../parts/common-parts.tsx";
 import { TextField } from "../../parts/form.tsx";
 import { Table } from "../../parts/table.tsx";
 import { explain } from "../api/explain.ts";
-import { Money, Waiting } from "../parts/parts.tsx";
+import { Money, Waiting } from "../parts/common-parts.tsx";
 
 /** Why a tenant's message to a number would take a route, at which price, or why it would be refused. */
 export function ExplainPage() {

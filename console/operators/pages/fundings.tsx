@@ -1,16 +1,16 @@
 import { useCallback } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { usePages } from "../../core/use-pages.ts";
-import { Empty, PageTitle, Status } from "../../parts/basics.tsx";
+import { Empty, PageTitle, Status } from "../../parts/common-parts.tsx";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { SelectField } from "../../parts/form.tsx";
 import { Table } from "../../parts/table.tsx";
 import { rpc } from "../api/rpc.ts";
 import type { Funding } from "../api/types.ts";
+import { word } from "../core/protobuf-json.ts";
 import { useMay, useSession } from "../core/session-context.ts";
 import { withTenantNames } from "../core/tenant-names.ts";
-import { word } from "../core/values.ts";
-import { At, Money, TenantLink, Waiting } from "../parts/parts.tsx";
+import { At, Money, TenantLink, Waiting } from "../parts/common-parts.tsx";
 
 const STATES = ["pending", "funded", "refused", "failed"] as const;
 

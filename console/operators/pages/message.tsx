@@ -1,12 +1,12 @@
 import { useRoute } from "preact-iso";
 import { useResource } from "../../core/use-resource.ts";
-import { Copy, Empty, Facts, PageTitle, Status } from "../../parts/basics.tsx";
+import { Copy, Empty, Facts, PageTitle, Status } from "../../parts/common-parts.tsx";
 import { rpc } from "../api/rpc.ts";
 import type { Delivery, Message } from "../api/types.ts";
+import { word } from "../core/protobuf-json.ts";
 import { tenantNames } from "../core/tenant-names.ts";
 import { timelineOf } from "../core/timeline.ts";
-import { word } from "../core/values.ts";
-import { At, Money, TenantLink, Waiting } from "../parts/parts.tsx";
+import { At, Money, TenantLink, Waiting } from "../parts/common-parts.tsx";
 
 /** One message of any tenant: its history, its route, and each webhook attempt. */
 export function MessagePage() {

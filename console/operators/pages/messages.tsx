@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { useResource } from "../../core/use-resource.ts";
-import { Empty, PageTitle, Status } from "../../parts/basics.tsx";
+import { Empty, PageTitle, Status } from "../../parts/common-parts.tsx";
 import { TextField } from "../../parts/form.tsx";
 import { Table } from "../../parts/table.tsx";
 import { rpc } from "../api/rpc.ts";
 import type { Message } from "../api/types.ts";
+import { word } from "../core/protobuf-json.ts";
 import { tenantNames } from "../core/tenant-names.ts";
-import { word } from "../core/values.ts";
-import { At, TenantLink, Waiting } from "../parts/parts.tsx";
+import { At, TenantLink, Waiting } from "../parts/common-parts.tsx";
 
 const MESSAGE_ID = /^msg_[0-9A-Z]{26}$/;
 

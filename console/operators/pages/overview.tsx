@@ -1,8 +1,8 @@
 import { useResource } from "../../core/use-resource.ts";
 import { AttentionList } from "../../parts/attention-list.tsx";
-import { Empty, Figure, PageTitle } from "../../parts/basics.tsx";
+import { Empty, Figure, PageTitle } from "../../parts/common-parts.tsx";
 import { attention } from "../api/attention.ts";
-import { Waiting } from "../parts/parts.tsx";
+import { Waiting } from "../parts/common-parts.tsx";
 
 const POLL_MS = 10_000;
 

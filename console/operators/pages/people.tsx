@@ -1,10 +1,10 @@
 import { useResource } from "../../core/use-resource.ts";
-import { PageTitle } from "../../parts/basics.tsx";
+import { PageTitle } from "../../parts/common-parts.tsx";
 import { Table } from "../../parts/table.tsx";
 import { rpc } from "../api/rpc.ts";
 import type { Operator } from "../api/types.ts";
-import { word } from "../core/values.ts";
-import { At, Waiting } from "../parts/parts.tsx";
+import { word } from "../core/protobuf-json.ts";
+import { At, Waiting } from "../parts/common-parts.tsx";
 
 const RIGHTS: Readonly<Record<string, string>> = {
   support: "Reads and finds.",

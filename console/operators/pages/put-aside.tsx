@@ -1,5 +1,5 @@
 import { useResource } from "../../core/use-resource.ts";
-import { Empty, PageTitle, Time } from "../../parts/basics.tsx";
+import { Empty, PageTitle, Time } from "../../parts/common-parts.tsx";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { Table } from "../../parts/table.tsx";
 import { DEAD_LETTERS } from "../api/dead-letters.ts";
@@ -7,7 +7,7 @@ import { rpc } from "../api/rpc.ts";
 import type { DeadLetter, InboundMessage } from "../api/types.ts";
 import { type UnmatchedReceipt, unmatchedReceipts } from "../api/unmatched.ts";
 import { useMay } from "../core/session-context.ts";
-import { At, Waiting } from "../parts/parts.tsx";
+import { At, Waiting } from "../parts/common-parts.tsx";
 
 const POLL_MS = 15_000;
 

@@ -1,12 +1,12 @@
 import { useResource } from "../../core/use-resource.ts";
-import { Empty, PageTitle, Status } from "../../parts/basics.tsx";
+import { Empty, PageTitle, Status } from "../../parts/common-parts.tsx";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { Table } from "../../parts/table.tsx";
 import { rpc } from "../api/rpc.ts";
 import type { Route } from "../api/types.ts";
+import { word } from "../core/protobuf-json.ts";
 import { useMay } from "../core/session-context.ts";
-import { word } from "../core/values.ts";
-import { Waiting } from "../parts/parts.tsx";
+import { Waiting } from "../parts/common-parts.tsx";
 
 /** The routes in the order in which they are tried. */
 export function RoutesPage() {
@@ -19,7 +19,9 @@ export function RoutesPage() {
   const routes = (list.data?.routes ?? []).toSorted((a, b) => a.priority - b.priority);
   return (
     <>
-      <PageTitle note="A lower priority goes first; equal ones share by weight.">Routes</PageTitle>
+      <PageTitle note="The lowest priority number is tried first; equal ones share by weight.">
+        Routes
+      </PageTitle>
       <Waiting of={list} />
       {list.data !== undefined && routes.length === 0 && (
         <Empty title="There is no route.">

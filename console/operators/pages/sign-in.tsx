@@ -1,9 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
-import { pageAfter, TITLE } from "../../core/place.ts";
+import { pageAfter, TITLE } from "../../core/console-path.ts";
 import { useAction } from "../../core/use-action.ts";
 import { useLinkToken } from "../../core/use-link-token.ts";
 import { useResource } from "../../core/use-resource.ts";
-import { ProblemBox } from "../../parts/basics.tsx";
+import { ProblemBox } from "../../parts/common-parts.tsx";
 import { ProviderButton } from "../../parts/provider-button.tsx";
 import { session } from "../api/session.ts";
 

@@ -1,11 +1,11 @@
 import { useRoute } from "preact-iso";
 import { useResource } from "../../core/use-resource.ts";
-import { Copy, Facts, PageTitle, Status } from "../../parts/basics.tsx";
+import { Copy, Facts, PageTitle, Status } from "../../parts/common-parts.tsx";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { rpc } from "../api/rpc.ts";
 import type { Tenant } from "../api/types.ts";
 import { useMay } from "../core/session-context.ts";
-import { At, Waiting } from "../parts/parts.tsx";
+import { At, Waiting } from "../parts/common-parts.tsx";
 import { TenantKeys } from "../parts/tenant-keys.tsx";
 import { TenantLimits } from "../parts/tenant-limits.tsx";
 import { TenantPeople } from "../parts/tenant-people.tsx";

@@ -1,12 +1,12 @@
 import { useCallback, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { usePages } from "../../core/use-pages.ts";
-import { Empty, PageTitle, Status } from "../../parts/basics.tsx";
+import { Empty, PageTitle, Status } from "../../parts/common-parts.tsx";
 import { TextField } from "../../parts/form.tsx";
 import { Table } from "../../parts/table.tsx";
 import { rpc } from "../api/rpc.ts";
 import type { Tenant } from "../api/types.ts";
-import { At, Waiting } from "../parts/parts.tsx";
+import { At, Waiting } from "../parts/common-parts.tsx";
 
 /** All tenants, searched by name or id. */
 export function TenantsPage() {

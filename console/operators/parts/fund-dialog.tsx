@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
 import { useAction } from "../../core/use-action.ts";
-import { ProblemBox } from "../../parts/basics.tsx";
+import { ProblemBox } from "../../parts/common-parts.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { faultOf, TextField } from "../../parts/form.tsx";
 import { rpc } from "../api/rpc.ts";
 import type { Funding, Tenant } from "../api/types.ts";
-import { readUnits, word } from "../core/values.ts";
-import { Money } from "./parts.tsx";
+import { readUnits, word } from "../core/protobuf-json.ts";
+import { Money } from "./common-parts.tsx";
 
 /** Asks for a funding; above the limit it waits for a second person. */
 export function FundDialog({

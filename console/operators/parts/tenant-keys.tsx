@@ -1,12 +1,12 @@
 import { useResource } from "../../core/use-resource.ts";
-import { Empty, Status } from "../../parts/basics.tsx";
+import { Empty, Status } from "../../parts/common-parts.tsx";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { Table } from "../../parts/table.tsx";
 import { rpc } from "../api/rpc.ts";
 import type { ApiKey } from "../api/types.ts";
+import { word } from "../core/protobuf-json.ts";
 import { useMay } from "../core/session-context.ts";
-import { word } from "../core/values.ts";
-import { At, Waiting } from "./parts.tsx";
+import { At, Waiting } from "./common-parts.tsx";
 
 /** A tenant's API keys, newest first; a lost one is revoked here. */
 export function TenantKeys({ tenantId }: { readonly tenantId: string }) {

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { useAction } from "../../core/use-action.ts";
-import { Facts, ProblemBox } from "../../parts/basics.tsx";
+import { Facts, ProblemBox } from "../../parts/common-parts.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { faultOf, TextField } from "../../parts/form.tsx";
 import { rpc } from "../api/rpc.ts";

@@ -1,13 +1,13 @@
 import { useState } from "preact/hooks";
 import { useResource } from "../../core/use-resource.ts";
-import { Empty, Figure } from "../../parts/basics.tsx";
+import { Empty, Figure } from "../../parts/common-parts.tsx";
 import { Table } from "../../parts/table.tsx";
 import { rpc } from "../api/rpc.ts";
 import type { Entry, Tenant, Wallet } from "../api/types.ts";
+import { word } from "../core/protobuf-json.ts";
 import { useMay } from "../core/session-context.ts";
-import { word } from "../core/values.ts";
+import { At, Money, Waiting } from "./common-parts.tsx";
 import { FundDialog } from "./fund-dialog.tsx";
-import { At, Money, Waiting } from "./parts.tsx";
 
 const KINDS = ["ENTRY_KIND_FUND", "ENTRY_KIND_ADJUST"];
 

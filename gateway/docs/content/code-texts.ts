@@ -55,7 +55,8 @@ export const MESSAGE_CODES: Readonly<Record<string, Readonly<Record<string, stri
       "Since it last failed over, carriers answered eight times that their system had failed, " +
       "and no other was left.",
     dnd_blocked: "The recipient is on a do-not-disturb list; no other carrier is tried.",
-    submission_unknown: "A carrier never told whether it took the message; it is not sent again.",
+    submission_unknown:
+      "The carrier did not say whether it has the message; the message is not sent again.",
     sender_id_not_approved: "The sender ID could not be used any more when the message was due.",
     tenant_suspended: "The account was suspended when the message was due.",
     recipient_opted_out: "The recipient opted out before the message was due.",

@@ -12,7 +12,7 @@ import { compileSchema } from "../../schemas/validate.ts";
 import { EMPTY_BODY } from "../../schemas/webhooks.ts";
 import { LONG_CALL } from "../long-call.ts";
 import type { Operation } from "../operation.ts";
-import { keepQuota, takeTestQuota } from "../sends/within-quota.ts";
+import { keepQuota, takeTestQuota } from "../sends/take-test-quota.ts";
 import {
   CAMPAIGN_PARAM,
   type CampaignPorts,

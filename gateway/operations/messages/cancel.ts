@@ -7,7 +7,7 @@ import { MESSAGE_EXAMPLE } from "../../docs/content/samples.ts";
 import { dataOf, NO_BODY } from "../../docs/operation-doc.ts";
 import { readIdempotencyKey } from "../../idempotency/key.ts";
 import type { KeyLocks } from "../../idempotency/lock.ts";
-import { runOnce } from "../../idempotency/run-once.ts";
+import { runLocked } from "../../idempotency/run-locked.ts";
 import { renderMessage } from "../../render/message.ts";
 import { hasBody, parseBody } from "../../schemas/parse-body.ts";
 import { queryFaults } from "../../schemas/query.ts";
@@ -101,7 +101,7 @@ async function cancel(ports: CancelPorts, request: OperationRequest): Promise<Op
   if (key === "") return toAnswer(await rpcAnswer(ports.messaging.cancelMessage(target)));
   const scope = `${caller.tenantId}|cancel|${messageId}|${key}`;
   return toAnswer(
-    await runOnce<Cancelled>(ports.keyLocks, {
+    await runLocked<Cancelled>(ports.keyLocks, {
       scope,
       fingerprint: print,
       lookup,

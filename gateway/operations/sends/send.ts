@@ -16,7 +16,7 @@ import { AppError } from "../../../services/shared/core/errors.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { readIdempotencyKey } from "../../idempotency/key.ts";
 import type { KeyLocks } from "../../idempotency/lock.ts";
-import { runOnce } from "../../idempotency/run-once.ts";
+import { runLocked } from "../../idempotency/run-locked.ts";
 import { type JsonBody, parseObject } from "../../json/parse.ts";
 import type { TestQuota } from "../../rate-limit/test-quota.ts";
 import { queryFaults } from "../../schemas/query.ts";
@@ -25,9 +25,9 @@ import type { Operation, OperationRequest, OperationResponse } from "../operatio
 import { parseSendAt, type SendTimeBounds } from "./parse-send-at.ts";
 import { type SendOne, sendList } from "./send-batcher.ts";
 import { BATCH, BULK, type SendKind, type SendRequest, SINGLE } from "./send-operations.ts";
+import { keepQuota, takeTestQuota } from "./take-test-quota.ts";
 import { readTrafficClass } from "./traffic-class.ts";
 import { validateSend } from "./validate-send.ts";
-import { keepQuota, takeTestQuota } from "./within-quota.ts";
 
 export type SendPorts = {
   readonly messaging: Client<typeof MessagingService>;
@@ -103,7 +103,7 @@ async function send(
   };
   // A live lock keeps the name that release n−1 gives it.
   const keySpace = mode === Mode.TEST ? `${tenantId}|test` : tenantId;
-  const response = await runOnce<SendMessagesResponse>(ports.keyLocks, {
+  const response = await runLocked<SendMessagesResponse>(ports.keyLocks, {
     scope: `${keySpace}|${kind.endpoint}|${key}`,
     fingerprint: print,
     lookup: (timeoutMs) => find(false, timeoutMs),

@@ -5,9 +5,9 @@ import { checkItems } from "../../shared/core/limits.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { type DeadLetters, replayAudited } from "../../shared/io/dead-letters.ts";
 import { auditHandler } from "../../shared/rpc/audit-handler.ts";
-import type { createCheck } from "../app/check.ts";
+import type { createCheck } from "../app/check-campaigns.ts";
+import { targetOf } from "./campaign-scope.ts";
 import { rowToProto } from "./proto.ts";
-import { targetOf } from "./target.ts";
 
 /** The use cases behind it. */
 export type OperatorUseCases = {

@@ -1,6 +1,6 @@
 /** Reads a file of recipients: every column but the number and the reference is a variable. */
 import { isFault, type RowFault } from "../../shared/core/row-faults.ts";
-import { readCsv } from "../../shared/io/csv.ts";
+import { readCsv } from "../../shared/io/read-csv.ts";
 import { type SubmittedRow, VARIABLES_MAX } from "../domain/check-row.ts";
 
 const FORM = { required: "to", known: ["client_reference"], columnsMax: VARIABLES_MAX + 2 };

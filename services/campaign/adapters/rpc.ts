@@ -32,6 +32,7 @@ import { type EstimateParts, estimate, preview } from "../app/estimate.ts";
 import type { CampaignStore } from "../app/ports.ts";
 import type { createRecipients } from "../app/recipients.ts";
 import type { SendTest } from "../app/send-test.ts";
+import { targetOf } from "./campaign-scope.ts";
 import { type OperatorUseCases, operatorMethods } from "./operator-rpc.ts";
 import {
   campaignToProto,
@@ -42,7 +43,6 @@ import {
   rowToProto,
 } from "./proto.ts";
 import { readRecipientsCsv } from "./recipients-csv.ts";
-import { targetOf } from "./target.ts";
 
 /** The use cases behind the interface. */
 export type UseCases = OperatorUseCases & {

@@ -10,7 +10,7 @@ import {
   createCampaign,
   illegal,
 } from "../domain/campaign.ts";
-import { contentFaults } from "../domain/content.ts";
+import { contentFaults } from "../domain/check-content.ts";
 import type {
   CampaignFilter,
   CampaignStore,

@@ -16,7 +16,7 @@ import {
   type Transition,
   transition,
 } from "../domain/campaign.ts";
-import { budgetLeft, nextFeedAt } from "../domain/pacing.ts";
+import { budgetLeft, nextFeedAt } from "../domain/chunk-size.ts";
 import { countChanges } from "../domain/progress.ts";
 import { applyFeedResult, type FeedResult } from "../domain/row.ts";
 import { personalise, templateOf } from "./personalise.ts";

@@ -7,7 +7,7 @@ import type { Logger } from "../../shared/core/logger.ts";
 import { backoffMs } from "../../shared/flow/backoff.ts";
 import { type Loop, startLoop } from "../../shared/flow/periodic.ts";
 import { type Campaign, isOpen } from "../domain/campaign.ts";
-import { COUNTS_AGE_MS, chunkSize, queueAheadMax } from "../domain/pacing.ts";
+import { COUNTS_AGE_MS, chunkSize, queueAheadMax } from "../domain/chunk-size.ts";
 import { countChanges, type Progress } from "../domain/progress.ts";
 import { endWaitingRow } from "../domain/row.ts";
 import type { Chunks, OpenChunk } from "./chunks.ts";

@@ -14,7 +14,7 @@ import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo } from "../../shared/io/mongo-errors.ts";
 import type { Outbox, OutboxTicket } from "../../shared/io/outbox.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
-import type { AllCampaigns } from "../app/check.ts";
+import type { AllCampaigns } from "../app/check-campaigns.ts";
 import type { CampaignFilter, CampaignStore, CampaignTransaction, Scope } from "../app/ports.ts";
 import { type Campaign, OPEN_STATUSES, type Transition } from "../domain/campaign.ts";
 import { type ChunkDocument, chunkId, fromChunk, toChunk } from "./chunk-documents.ts";

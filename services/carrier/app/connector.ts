@@ -11,11 +11,11 @@ import type { Logger } from "../../shared/core/logger.ts";
 import { answerWithin, backoffMs } from "../../shared/flow/backoff.ts";
 import { waitUntilIdle } from "../../shared/flow/wait-until-idle.ts";
 import type { Submission } from "../domain/submission.ts";
+import { type Bind, createBind } from "./bind.ts";
 import { createDispatcher } from "./dispatcher.ts";
 import type { Dispatcher, DispatcherOptions } from "./dispatcher-types.ts";
 import type { Link, LinkEvents } from "./link.ts";
 import type { OutcomeReporter } from "./outcome-reporter.ts";
-import { type Bind, createBind } from "./paced-link.ts";
 import type { BindReport, MessagingClient, RateLimiter } from "./ports.ts";
 import { createRefusalEvidence } from "./refusal-evidence.ts";
 

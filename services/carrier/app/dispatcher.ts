@@ -23,6 +23,7 @@ import {
   returnToQueue,
 } from "../domain/outcome.ts";
 import { createAwaitingProof } from "./awaiting-proof.ts";
+import type { Bind } from "./bind.ts";
 import { createDeferrals } from "./deferrals.ts";
 import type { Dispatcher, DispatcherOptions } from "./dispatcher-types.ts";
 import {
@@ -38,7 +39,6 @@ import {
 import { createJournalWrites } from "./journal-writes.ts";
 import type { Part } from "./link.ts";
 import type { OutcomeReport } from "./outcome-reporter.ts";
-import type { Bind } from "./paced-link.ts";
 import { createPartlyWritten } from "./partly-written.ts";
 import type { RateLimiter } from "./ports.ts";
 import { savePartialSubmissions } from "./save-partial-submissions.ts";

@@ -15,12 +15,12 @@ import type { RefusalCause } from "../domain/message.ts";
 
 export type SubmitAddress = { readonly to: string; readonly from: string };
 
-/** What a refusal is about, and its weight for the rate of the bind: from 0, nothing, to 1. */
-export type Judgement = { readonly cause: RefusalCause; readonly weight: number };
+/** The cause of a refusal, and its weight for the rate of the bind, from 0 (none) to 1. */
+export type RefusalResult = { readonly cause: RefusalCause; readonly weight: number };
 
 export type RefusalEvidence = {
   accepted(address: SubmitAddress): void;
-  refused(address: SubmitAddress): Judgement;
+  refused(address: SubmitAddress): RefusalResult;
 };
 
 type Counts = { tries: number; refusals: number };

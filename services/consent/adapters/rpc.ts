@@ -12,7 +12,7 @@ import {
 } from "../../shared/core/limits.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { auditHandler } from "../../shared/rpc/audit-handler.ts";
-import { checkInbound } from "../app/check.ts";
+import { checkInbound } from "../app/check-inbound.ts";
 import type { InboundStore } from "../app/ports.ts";
 import type { Receive } from "../app/receive.ts";
 import type { ConsentSettings } from "../app/settings.ts";

@@ -1,5 +1,5 @@
 import { isFault, type RowFault } from "../../shared/core/row-faults.ts";
-import { readCsv } from "../../shared/io/csv.ts";
+import { readCsv } from "../../shared/io/read-csv.ts";
 import type { SubmittedSuppression } from "../app/suppressions.ts";
 
 const FORM = { required: "number", known: ["sender", "reason"], columnsMax: 64 };

@@ -9,7 +9,7 @@ import { openPublisher, readJson, subscribe } from "../../shared/io/best-effort-
 import type { InflightPeers } from "../app/inflight-sends.ts";
 
 /** Querying replica, number of the query, tenant, instant in milliseconds since 1970. */
-type Question = readonly [from: string, number: number, tenantId: string, beforeMs: number];
+type Query = readonly [from: string, number: number, tenantId: string, beforeMs: number];
 /** Number of the query, answering replica, whether its sends have ended. */
 type Answer = readonly [number: number, by: string, isEnded: boolean];
 
@@ -21,7 +21,7 @@ const ANSWER_MAX_MS = 10_000;
 
 /** Opens the queries and answers of one replica on a NATS connection. */
 export function openInflightPeers(connection: NatsConnection, replica: string): InflightPeers {
-  const tell = openPublisher(connection);
+  const send = openPublisher(connection);
   const asked = new Map<number, (by: string, isEnded: boolean) => void>();
   let count = 0;
   subscribe(connection, `${ASK}.${replica}`, (message) => {
@@ -52,18 +52,18 @@ export function openInflightPeers(connection: NatsConnection, replica: string): 
         else busy.add(by);
         if (isSilenceOver && busy.size === 0) finish(true);
       });
-      tell(ASK, JSON.stringify([replica, number, tenantId, beforeMs] satisfies Question));
+      send(ASK, JSON.stringify([replica, number, tenantId, beforeMs] satisfies Query));
       return promise;
     },
     onQuery(ended) {
       subscribe(connection, ASK, (message) => {
-        const question = readQuestion(message.string());
-        if (question === undefined || question[0] === replica) return;
-        const [from, number, tenantId, beforeMs] = question;
+        const query = readQuery(message.string());
+        if (query === undefined || query[0] === replica) return;
+        const [from, number, tenantId, beforeMs] = query;
         const left = ended(tenantId, beforeMs, ANSWER_MAX_MS);
         if (left === undefined) return;
         const answer = (isEnded: boolean) =>
-          tell(`${ASK}.${from}`, JSON.stringify([number, replica, isEnded] satisfies Answer));
+          send(`${ASK}.${from}`, JSON.stringify([number, replica, isEnded] satisfies Answer));
         answer(false);
         void left.then((areEnded) => areEnded && answer(true));
       });
@@ -72,7 +72,7 @@ export function openInflightPeers(connection: NatsConnection, replica: string): 
 }
 
 /** Parses a query; undefined if it is malformed. */
-export function readQuestion(text: string): Question | undefined {
+export function readQuery(text: string): Query | undefined {
   const [from, number, tenantId, beforeMs] = readList(text);
   const isOne = typeof from === "string" && /^[\w-]+$/.test(from) && typeof tenantId === "string";
   if (!isOne || typeof number !== "number" || typeof beforeMs !== "number") return undefined;

@@ -14,11 +14,11 @@ import { readMode } from "../../shared/rpc/mode.ts";
 import type { SendService } from "../app/accept.ts";
 import type { Cancels } from "../app/cancel.ts";
 import type { CarrierReports } from "../app/carrier-reports.ts";
+import { checkCarrierName } from "../app/check-claim.ts";
 import type { Claimer } from "../app/claim.ts";
-import { checkCarrierName } from "../app/claim-names.ts";
 import { cancelScope, type Idempotency, sendScope } from "../app/idempotency.ts";
 import type { Queries } from "../app/queries.ts";
-import type { ReservationAnswer, ReservationQuestion } from "../app/resolve-reservations.ts";
+import type { ReservationAnswer, ReservationQuery } from "../app/resolve-reservations.ts";
 import type { Usage } from "../app/usage.ts";
 import { readClaimCall } from "../domain/claim-epoch.ts";
 import { toWireCharge, toWireMessage } from "./proto.ts";
@@ -51,7 +51,7 @@ export type UseCases = {
   readonly queries: Queries;
   readonly audit: AuditLog;
   readonly usage: Usage;
-  readonly resolve: (questions: readonly ReservationQuestion[]) => Promise<ReservationAnswer[]>;
+  readonly resolve: (queries: readonly ReservationQuery[]) => Promise<ReservationAnswer[]>;
 };
 
 /** `keepMs` is the retention of messages, which `StreamCharges` reports. */

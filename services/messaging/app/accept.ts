@@ -80,7 +80,7 @@ export function createSendService(parts: SendServiceParts): SendService {
     const isReply = request.isConsentReply === true;
     // Its recipient has just asked for it, so quiet hours do not delay it.
     const trafficClass = isReply && wanted === "promotional" ? "transactional" : wanted;
-    const question = {
+    const query = {
       tenantId: request.tenantId,
       sender: sender.name,
       // The confirmation of an opt-out is sent to a number that has opted out.
@@ -90,7 +90,7 @@ export function createSendService(parts: SendServiceParts): SendService {
     return {
       sender: sender.name,
       trafficClass,
-      isOptedOut: await findOptOuts(services, question),
+      isOptedOut: await findOptOuts(services, query),
       plan: tenant.plan,
       currency: tenant.currency,
       redact: tenant.redactBodies,

@@ -43,7 +43,7 @@ export type CarrierReports = {
    * held so long that it must have lost them. `receivingMs` is how long this process could receive heartbeats without a
    * gap; a carrier whose heartbeats it could not receive is not silent.
    */
-  sweep(heardMs?: number): Promise<void>;
+  sweep(receivingMs?: number): Promise<void>;
 };
 
 const PAGE = 500;
@@ -175,14 +175,14 @@ export function createCarrierReports(options: {
       const isLeft = (message: Message) => isPartlyWritten(message, carrierId);
       return { givenBack, inDoubt, partlyWritten: left.filter(isLeft) };
     },
-    async sweep(heardMs = Number.POSITIVE_INFINITY) {
+    async sweep(receivingMs = Number.POSITIVE_INFINITY) {
       const nowMs = clock.now();
-      const isListening = heardMs >= leaseMs;
+      const isListening = receivingMs >= leaseMs;
       const silentMs = isListening ? nowMs - leaseMs : 0;
       // Read the claims before the carriers: a carrier is stored before it claims.
       const unknown = new Set((await queue.queueNames()).flatMap((name) => sentBy(name) ?? []));
-      const silent = new Set(await queue.carriersHeardBefore(silentMs));
-      for (const carrierId of await queue.carriersHeardBefore(Number.MAX_SAFE_INTEGER)) {
+      const silent = new Set(await queue.carriersReportedBefore(silentMs));
+      for (const carrierId of await queue.carriersReportedBefore(Number.MAX_SAFE_INTEGER)) {
         unknown.delete(carrierId);
         if (!silent.has(carrierId)) {
           // After an outage here, first give the carrier time to return the messages that it never wrote.

@@ -93,8 +93,8 @@ async function readOptOuts(
   if (first === undefined) return undefined;
   const { tenantId, from, trafficClass } = first;
   const numbers = messages.map(({ to }) => to);
-  const question = { tenantId, sender: from, trafficClass, numbers };
-  return findOptOuts(services, question).catch(() => undefined);
+  const query = { tenantId, sender: from, trafficClass, numbers };
+  return findOptOuts(services, query).catch(() => undefined);
 }
 
 function endOptedOut(message: Message, nowMs: number): Decision {

@@ -16,8 +16,8 @@ import { CLAIM_MAX } from "../domain/fair-share.ts";
 import type { Claim, Message, PriorityClass } from "../domain/message.ts";
 import { queueName } from "../domain/queue-transitions.ts";
 import { createHeartbeats } from "./carrier-heartbeats.ts";
+import { checkClaim } from "./check-claim.ts";
 import { type ClaimChecks, passAll } from "./claim-checks.ts";
-import { checkClaim } from "./claim-names.ts";
 import {
   type PendingIndex,
   type PendingKind,

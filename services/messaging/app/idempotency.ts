@@ -80,7 +80,7 @@ export function createIdempotency(options: {
 }): Idempotency {
   const { sends, clock, log } = options;
   const running = new Map<string, Uint8Array>();
-  const lookups = createLookup("look-ups", { batchMax: 500, concurrency: 4 }, (scopes) =>
+  const lookups = createLookup("lookups", { batchMax: 500, concurrency: 4 }, (scopes) =>
     sends.findByKeys(scopes),
   );
   const responses = createLookup("answers", { batchMax: 8, concurrency: 3 }, (ids) =>

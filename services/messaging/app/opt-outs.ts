@@ -10,7 +10,7 @@ import type { ServiceClients } from "./ports.ts";
 /** True for a number that must not be sent to. */
 type IsOptedOut = (number: string) => boolean;
 
-type Question = {
+type Query = {
   readonly tenantId: string;
   /** The sender ID's registered spelling. */
   readonly sender: string;
@@ -23,7 +23,7 @@ const NEVER: IsOptedOut = () => false;
 /** Throws for promotional messages while opt-outs cannot be read: `service_unavailable`, unless there is a defect. */
 export async function findOptOuts(
   services: Pick<ServiceClients, "suppressions" | "checkSuppressed">,
-  { tenantId, sender, trafficClass, numbers }: Question,
+  { tenantId, sender, trafficClass, numbers }: Query,
 ): Promise<IsOptedOut> {
   if (!needsConsent(trafficClass)) return NEVER;
   const name = sender.toLowerCase();

@@ -315,7 +315,7 @@ export type QueueStore = {
   /** Stores a heartbeat of a carrier. */
   beat(carrierId: string, nowMs: number): Promise<void>;
   /** Carriers whose last heartbeat was before an instant. */
-  carriersHeardBefore(beforeMs: number): Promise<string[]>;
+  carriersReportedBefore(beforeMs: number): Promise<string[]>;
   /** Deletes a carrier unless it has sent a heartbeat since. */
   forgetCarrier(carrierId: string, beforeMs: number): Promise<void>;
 };

@@ -53,20 +53,20 @@ export function createQuietGate(options: {
 }): QuietGate {
   const { store, changes, services, clock, timeouts, log } = options;
   let running = 0;
-  /** The rules by which the waiting messages were last judged; undefined before they are first known. */
-  let judgedBy: QuietHours | undefined;
+  /** The rules by which the waiting messages were last checked; undefined before they are first known. */
+  let checkedWith: QuietHours | undefined;
 
   /** After a change of the rules, checks the waiting messages again: their quiet hours may end earlier now. */
   async function followRules(): Promise<void> {
     const current = services.quietHours();
-    if (current.isUnknown === true || current === judgedBy) return;
-    if (judgedBy !== undefined) await store.endQuietAt(clock.now());
-    judgedBy = current;
+    if (current.isUnknown === true || current === checkedWith) return;
+    if (checkedWith !== undefined) await store.endQuietAt(clock.now());
+    checkedWith = current;
   }
 
   /** A write that was decided by these rules may come after the messages were checked by newer ones: check again. */
   function noteDecidedBy(quietHours: QuietHours): void {
-    if (judgedBy !== undefined && quietHours !== services.quietHours()) judgedBy = quietHours;
+    if (checkedWith !== undefined && quietHours !== services.quietHours()) checkedWith = quietHours;
   }
 
   /** The rights of messages of one tenant, sender ID and class; undefined while they are not known. */

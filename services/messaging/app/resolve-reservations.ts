@@ -8,7 +8,7 @@ import type { Message } from "../domain/message.ts";
 import type { MessageStore, SendStore } from "./ports.ts";
 
 /** An open reservation, as the wallet knows it. */
-export type ReservationQuestion = {
+export type ReservationQuery = {
   readonly tenantId: string;
   readonly reservationId: string;
   readonly firstMessageId: string;
@@ -33,35 +33,35 @@ export function createReservationResolver(options: {
   readonly sends: SendStore;
   readonly store: MessageStore;
   readonly clock: Clock;
-}): (questions: readonly ReservationQuestion[]) => Promise<ReservationAnswer[]> {
+}): (queries: readonly ReservationQuery[]) => Promise<ReservationAnswer[]> {
   const { sends, store, clock } = options;
 
-  async function messagesOf(question: ReservationQuestion): Promise<Message[]> {
-    const { tenantId, reservationId, firstMessageId, lastMessageId } = question;
+  async function messagesOf(query: ReservationQuery): Promise<Message[]> {
+    const { tenantId, reservationId, firstMessageId, lastMessageId } = query;
     const range = { firstId: firstMessageId, lastId: lastMessageId };
     return store.findReserved(tenantId, reservationId, range, MESSAGES_MAX);
   }
 
   async function resolve(
-    question: ReservationQuestion,
+    query: ReservationQuery,
     known: "sent" | "tombstone" | undefined,
   ): Promise<ReservationAnswer> {
-    const { reservationId } = question;
+    const { reservationId } = query;
     const abandoned = { reservationId, hasTombstone: true, messages: [] };
     if (known === "tombstone") return abandoned;
     // Records are deleted before messages, so look for the messages as well.
-    const messages = await messagesOf(question);
+    const messages = await messagesOf(query);
     if (messages.length > 0 || known === "sent")
       return { reservationId, hasTombstone: false, messages };
     if ((await sends.putTombstone(reservationId, clock.now())) === "tombstone") return abandoned;
-    return { reservationId, hasTombstone: false, messages: await messagesOf(question) };
+    return { reservationId, hasTombstone: false, messages: await messagesOf(query) };
   }
 
-  return async (questions) => {
-    const known = await sends.findByIds(questions.map(({ reservationId }) => reservationId));
+  return async (queries) => {
+    const known = await sends.findByIds(queries.map(({ reservationId }) => reservationId));
     const answers: ReservationAnswer[] = [];
-    for (let at = 0; at < questions.length; at += CONCURRENCY) {
-      const some = questions.slice(at, at + CONCURRENCY);
+    for (let at = 0; at < queries.length; at += CONCURRENCY) {
+      const some = queries.slice(at, at + CONCURRENCY);
       const asked = some.map((one) => resolve(one, known.get(one.reservationId)));
       answers.push(...(await Promise.all(asked)));
     }

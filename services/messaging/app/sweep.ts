@@ -61,8 +61,8 @@ export function createSweeps(options: {
       const tenant = await services.tenant(message.tenantId);
       const sender = await services.usableSender(message.tenantId, message.from);
       const { tenantId, from, to, trafficClass } = message;
-      const question = { tenantId, sender: from, trafficClass, numbers: [to] };
-      const isOptedOut = await findOptOuts(services, question);
+      const query = { tenantId, sender: from, trafficClass, numbers: [to] };
+      const isOptedOut = await findOptOuts(services, query);
       return {
         tenantMaySend: tenant !== undefined && !tenant.suspended,
         senderIsUsable: sender !== undefined,

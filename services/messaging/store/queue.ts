@@ -147,7 +147,7 @@ export function createQueueStore(db: Db): QueueStore {
         { upsert: true },
       );
     },
-    async carriersHeardBefore(beforeMs) {
+    async carriersReportedBefore(beforeMs) {
       const before = new Date(Math.min(beforeMs, DATE_MAX_MS));
       const found = await carriers.find({ heard_at: { $lt: before } }).toArray();
       return found.map(({ _id }) => _id);

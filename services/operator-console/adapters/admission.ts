@@ -18,8 +18,8 @@ export type Admission = {
   readonly tenants: Client<typeof TenantService>;
   /** The public origin of this console; empty when only the `Host` header names it. */
   readonly ownOrigin: string;
-  /** Limits sign-ins of all browsers together, so that a flood costs tenant nothing. */
-  readonly strangers: TokenBucket;
+  /** Limits sign-ins of all browsers together, so that a flood of them does not reach the tenant service. */
+  readonly signIns: TokenBucket;
 };
 
 /** A request of a signed-in operator. */

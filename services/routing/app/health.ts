@@ -1,5 +1,5 @@
 import type { Clock } from "../../shared/core/clock.ts";
-import { createUnbroken } from "../../shared/core/continuity.ts";
+import { createContinuity } from "../../shared/core/continuity.ts";
 import type { DeliveryHealth } from "../domain/delivery-health.ts";
 import { type BindHealth, evaluateConnector, initialHealth, pauseMaxMs } from "../domain/health.ts";
 import type { HealthChange, HealthStore, RouteTableNotifier } from "./ports.ts";
@@ -21,7 +21,7 @@ export type HealthService = ReturnType<typeof createHealthService>;
 
 export function createHealthService(ports: HealthPorts) {
   const { store, clock, monotonicClock, listConnectorIds, notifier } = ports;
-  const continuity = createUnbroken(clock, monotonicClock, pauseMaxMs(ports.intervalMs));
+  const continuity = createContinuity(clock, monotonicClock, pauseMaxMs(ports.intervalMs));
   let lastFailing: readonly string[] = [];
 
   return {

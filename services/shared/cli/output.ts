@@ -96,7 +96,7 @@ async function inFormat(format: Format, value: Json): Promise<string> {
     return `---\n${text}`;
   }
   if (format === "csv") {
-    const { toCsv } = await import("./csv.ts");
+    const { toCsv } = await import("./csv-output.ts");
     return toCsv((Array.isArray(value) ? value : [value]).filter(isRow));
   }
   return `${visible(JSON.stringify(value))}\n`;

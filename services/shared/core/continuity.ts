@@ -16,7 +16,7 @@ export type Continuity = {
  * A suspended machine and a step of the system clock show in the system clock only, so both clocks are
  * compared.
  */
-export function createUnbroken(wall: Clock, steady: Clock, gapMaxMs: number): Continuity {
+export function createContinuity(wall: Clock, steady: Clock, gapMaxMs: number): Continuity {
   let since = steady.now();
   let last = { wallMs: wall.now(), steadyMs: since };
 

@@ -3,13 +3,7 @@ import type { QuietHours } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { TrafficClass as WireTrafficClass } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import type { QuietRule } from "../core/quiet-hours.ts";
 import type { TrafficClass } from "../core/traffic-class.ts";
-
-/** Our traffic classes in the protocol. */
-export const WIRE_TRAFFIC_CLASS: Readonly<Record<TrafficClass, WireTrafficClass>> = {
-  otp: WireTrafficClass.OTP,
-  transactional: WireTrafficClass.TRANSACTIONAL,
-  promotional: WireTrafficClass.PROMOTIONAL,
-};
+import { WIRE_TRAFFIC_CLASS } from "./traffic-class.ts";
 
 const CLASSES: Readonly<Record<WireTrafficClass, TrafficClass>> = {
   // Quiet hours bind promotional messages unless they name another class.

@@ -19,10 +19,10 @@ import type { CallReport, RpcLog } from "./call-report.ts";
 import { shortenDeadline } from "./clamp-deadline.ts";
 import { createHealth, type HealthControl } from "./health.ts";
 import { DEFAULT_MESSAGE_BYTES, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./limits.ts";
+import { type RpcTlsFiles, serverCredentialsFrom } from "./mutual-tls.ts";
 import { createReflection } from "./reflection.ts";
 import { collectRoutes, type Route, type Routes } from "./routes.ts";
 import { type CallHost, ServerCall } from "./server-call.ts";
-import { type RpcTlsFiles, serverCredentialsFrom } from "./tls-files.ts";
 import {
   createUnauthenticatedGuard,
   UNAUTHENTICATED_MESSAGE_BYTES,

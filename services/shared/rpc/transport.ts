@@ -7,7 +7,7 @@ import type { CallReport } from "./call-report.ts";
 import "../vendor/grpc-connections.ts";
 import { type ClientHost, methodCodec, startStream, startUnary } from "./client-call.ts";
 import { DEFAULT_MESSAGE_BYTES, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./limits.ts";
-import { channelCredentialsFrom, type RpcTlsFiles } from "./tls-files.ts";
+import { channelCredentialsFrom, type RpcTlsFiles } from "./mutual-tls.ts";
 
 /**
  * PEM contents: the servers' authority, and a client certificate for mutual TLS. Or files, which are read again

@@ -58,7 +58,7 @@ const RECEIVABLE: Record<SessionRole, Partial<Record<CommandName, readonly BindS
  * Checks a request received in a state: `ok`, `wrong_state` (this side accepts the command in another state) or
  * `wrong_side` (this side never accepts it, such as outbind to a client that connected by itself).
  */
-export function judgeRequest(
+export function checkRequest(
   role: SessionRole,
   state: BindState,
   command: CommandName,

@@ -64,7 +64,7 @@ export interface SmppClientOptions extends Tunables {
   reconnectMinMs?: number;
   reconnectMaxMs?: number;
   /** A link that was up this long resets the reconnect backoff; one minute by default. */
-  standingMs?: number;
+  stableMs?: number;
   /**
    * Handles a delivery. deliver_sm_resp is sent when the promise resolves, so resolve when the message is durable.
    * When it rejects, the SMSC gets ESME_RX_T_APPN and delivers it again.

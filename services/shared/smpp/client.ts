@@ -61,7 +61,7 @@ export interface SmppClient {
 }
 
 /** A link that was up this long resets the reconnect backoff, even without submits. */
-const STANDING_MS = 60_000;
+const STABLE_MS = 60_000;
 
 const NOT_BOUND = { kind: "not_sent", reason: "not_bound" } as const;
 
@@ -238,8 +238,8 @@ class Link {
   }
 
   #hasStood(): boolean {
-    const { standingMs = STANDING_MS } = this.#options;
-    return this.#boundAtMs > 0 && performance.now() - this.#boundAtMs >= standingMs;
+    const { stableMs = STABLE_MS } = this.#options;
+    return this.#boundAtMs > 0 && performance.now() - this.#boundAtMs >= stableMs;
   }
 
   async #onRequest(pdu: Pdu, session: Session): Promise<void> {

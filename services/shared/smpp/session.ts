@@ -3,8 +3,8 @@ import {
   type BindMode,
   type BindState,
   BOUND_STATE,
+  checkRequest,
   isBound,
-  judgeRequest,
   wrongStateStatus,
 } from "./bind-states.ts";
 import { decodePdu } from "./codec.ts";
@@ -296,10 +296,10 @@ export class Session {
 
   #onRequest(pdu: Pdu): void {
     const { role, incomingMax } = this.#options;
-    const verdict = judgeRequest(role, this.#state, pdu.command);
-    if (verdict === "wrong_state") {
+    const check = checkRequest(role, this.#state, pdu.command);
+    if (check === "wrong_state") {
       this.#refuse(pdu, wrongStateStatus(this.#state, pdu.command));
-    } else if (verdict === "wrong_side") {
+    } else if (check === "wrong_side") {
       const isOutbind = pdu.command === "outbind";
       this.nack(pdu.sequence, isOutbind ? STATUS.ESME_RINVBNDSTS : STATUS.ESME_RINVCMDID);
     } else if (pdu.command === "enquire_link") this.#answer(pdu, {});

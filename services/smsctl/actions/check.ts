@@ -37,7 +37,7 @@ export const check: Run = async (context) => {
     .flatMap((report) => report.breaches)
     .map(({ invariant, what, ids }) => ({ invariant, what, ids: [...ids] }));
   const unlisted = reports.reduce((sum, report) => sum + report.unlisted, 0);
-  const looked = Object.assign({}, ...reports.map((report) => report.looked)) as Record<
+  const compared = Object.assign({}, ...reports.map((report) => report.compared)) as Record<
     string,
     number
   >;
@@ -48,10 +48,10 @@ export const check: Run = async (context) => {
     breaches,
     ...(unlisted === 0 ? {} : { unlisted }),
     ...(unfinished.length === 0 ? {} : { unfinished }),
-    ...looked,
+    ...compared,
   });
   const sent = breaches.slice(0, SENT_MAX);
-  const counted = Object.entries(looked).map(([name, count]) => [name, BigInt(count)] as const);
+  const counted = Object.entries(compared).map(([name, count]) => [name, BigInt(count)] as const);
   const run = {
     tenantId,
     startedAtMs: BigInt(startedAtMs),
@@ -82,7 +82,7 @@ async function checkAll(run: CheckRun, output: Output): Promise<CheckReport[]> {
       const { code, message } = toAppError(thrown);
       if (message.startsWith(STACK_IS_DOWN)) throw thrown;
       const unfinished = `${name} were not checked to their end: ${message} (${code})`;
-      return { breaches: [], unlisted: 0, looked: {}, unfinished };
+      return { breaches: [], unlisted: 0, compared: {}, unfinished };
     });
     printReport(report, output);
     reports.push(report);

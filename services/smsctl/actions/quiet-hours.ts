@@ -4,7 +4,8 @@ import type { Options } from "../../shared/cli/options.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { formatQuietWindows, parseQuietWindows } from "../../shared/core/quiet-hours-text.ts";
 import { TRAFFIC_CLASSES, type TrafficClass } from "../../shared/core/traffic-class.ts";
-import { readQuietRule, WIRE_TRAFFIC_CLASS } from "../../shared/rpc/quiet-hours.ts";
+import { readQuietRule } from "../../shared/rpc/quiet-hours.ts";
+import { WIRE_TRAFFIC_CLASS } from "../../shared/rpc/traffic-class.ts";
 import type { Run } from "../cli/command.ts";
 
 export const list: Run = async ({ clients, output }) => {

@@ -94,10 +94,10 @@ export const update: Run = async (context) => {
 export const check: Run = async (context) => {
   const { clients, options, output } = context;
   const tenant = options.optional("tenant") === undefined ? "" : await tenantId(context);
-  const { breaches, unlisted, looked } = await withStreamsClosed(context.signal, (signal) =>
+  const { breaches, unlisted, compared } = await withStreamsClosed(context.signal, (signal) =>
     checkWallets({ clients, tenantId: tenant, note: output.note, signal }),
   );
-  const shown = { breaches, ...(unlisted === 0 ? {} : { unlisted }), ...looked };
+  const shown = { breaches, ...(unlisted === 0 ? {} : { unlisted }), ...compared };
   await output.result({ ok: breaches.length === 0, ...shown } as unknown as Json);
   return breaches.length === 0 ? 0 : 1;
 };

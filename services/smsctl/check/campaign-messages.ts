@@ -5,8 +5,8 @@
 import type { CampaignRecipient } from "../../../proto/gen/sms/v1/campaign_pb.js";
 import { type Message, MessageSource } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { pause } from "../../shared/flow/backoff.ts";
+import { checkRow, type RowFault } from "./check-row.ts";
 import { checkedTenants } from "./checked-tenants.ts";
-import { judgeRow, type RowFault } from "./judge-row.ts";
 import { checkInParallel, RECHECKS_MAX, undefinedIfNotFound } from "./recheck.ts";
 import {
   type CheckReport,
@@ -34,16 +34,16 @@ export async function checkCampaignMessages(
   const progress = createProgress(run.note);
   const found = createBreachList();
   const suspects: Suspect[] = [];
-  let looked = 0;
+  let compared = 0;
   let unseen = 0;
   async function compare(page: readonly Message[]): Promise<void> {
-    for (const { message, fault } of await judge(run, page)) {
+    for (const { message, fault } of await check(run, page)) {
       if (fault === undefined) continue;
       if (suspects.length < RECHECKS_MAX) suspects.push(message);
       else unseen += 1;
     }
-    looked += page.length;
-    progress(`${looked} messages of campaigns compared`);
+    compared += page.length;
+    progress(`${compared} messages of campaigns compared`);
   }
   // One page is read while the one before it is compared.
   let comparing = Promise.resolve();
@@ -57,7 +57,7 @@ export async function checkCampaignMessages(
   }
   await comparing;
   found.add(...(await recheckUntilFollowed(run, suspects, wait)));
-  const report = { ...found.listed(), looked: { campaign_messages: looked } };
+  const report = { ...found.listed(), compared: { campaign_messages: compared } };
   if (unseen === 0) return report;
   return { ...report, unfinished: `${unseen} more messages of campaigns were not read again` };
 }
@@ -78,10 +78,10 @@ async function recheckUntilFollowed(
       const read = clients.messaging.getMessage({ tenantId, messageId }, { signal });
       const { message } = (await read.catch(undefinedIfNotFound)) ?? {};
       if (message === undefined) return [];
-      const [judged] = await judge(run, [message]);
-      if (judged?.fault === undefined) return [];
+      const [checked] = await check(run, [message]);
+      if (checked?.fault === undefined) return [];
       wrong.add(suspect);
-      return [{ ...judged.fault, ids: [messageId, message.campaignId, tenantId] }];
+      return [{ ...checked.fault, ids: [messageId, message.campaignId, tenantId] }];
     });
     if (breaches.length === 0 || performance.now() >= endMs) return breaches;
     left = left.filter((suspect) => wrong.has(suspect));
@@ -90,17 +90,17 @@ async function recheckUntilFollowed(
 }
 
 /** Compares messages of one tenant with their rows. */
-async function judge(run: CheckRun, messages: readonly Message[]) {
-  const judged: { message: Message; fault: RowFault | undefined }[] = [];
+async function check(run: CheckRun, messages: readonly Message[]) {
+  const checked: { message: Message; fault: RowFault | undefined }[] = [];
   for (const [campaignId, some] of Map.groupBy(messages, (message) => message.campaignId)) {
     const rows = await readRows(run, campaignId, some);
     for (const message of some) {
       const row = rows.byNumber.get(message.to);
       const isRemoved = row === undefined && rows.areExpired;
-      judged.push({ message, fault: isRemoved ? undefined : judgeRow(message, row) });
+      checked.push({ message, fault: isRemoved ? undefined : checkRow(message, row) });
     }
   }
-  return judged;
+  return checked;
 }
 
 async function readRows(run: CheckRun, campaignId: string, messages: readonly Message[]) {

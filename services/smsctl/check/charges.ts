@@ -48,14 +48,14 @@ export async function checkCharges(
   const atMs = Date.now();
   const found = createBreachList();
   const explained: ExplainedHolds = new Map();
-  const looked = { charges: 0, settlements: 0, open_reservations: 0 };
+  const compared = { charges: 0, settlements: 0, open_reservations: 0 };
   const settlements = createCursor(streamSettlements(run));
   const suspects: Suspect[] = [];
   const orphans = createOrphans(atMs, found);
 
   for await (const charge of streamCharges(run, orphans.setRetention)) {
-    looked.charges += 1;
-    progress(`${looked.charges} messages compared`);
+    compared.charges += 1;
+    progress(`${compared.charges} messages compared`);
     let settlement = await settlements.peek();
     while (settlement !== undefined && settlement.messageId < charge.messageId) {
       orphans.note(settlement);
@@ -63,7 +63,7 @@ export async function checkCharges(
     }
     const match = settlement?.messageId === charge.messageId ? settlement : undefined;
     if (match !== undefined) {
-      looked.settlements += 1;
+      compared.settlements += 1;
       await settlements.next();
     }
     const result = checkCharge(charge, match, atMs);
@@ -83,23 +83,23 @@ export async function checkCharges(
   const unfinished: string[] = [];
   if (isWhole) {
     const { open, unseen } = await checkOpenHolds(run, explained, atMs, found);
-    looked.open_reservations = open;
-    const what = `${unseen} more holds are missing or too small and were not looked at`;
+    compared.open_reservations = open;
+    const what = `${unseen} more holds are missing or too small and were not compared`;
     if (unseen > 0) unfinished.push(what);
   } else {
     // Holds of messages that were not read would count as unexplained.
-    const ended = `comparing ended after ${looked.charges} messages`;
+    const ended = `comparing ended after ${compared.charges} messages`;
     const why = `more than ${BREACHES_MAX} look wrong; open holds were not compared`;
     unfinished.push(`${ended}, of which ${why}`);
   }
   found.add(...(await recheckOrphans(run, orphans.missing)));
   if (orphans.unseen > 0) {
-    const what = "more settlements of late are missing and were not looked for";
+    const what = "more settlements of late are missing and were not searched";
     unfinished.push(`the messages of ${orphans.unseen} ${what}`);
   }
   found.add(...(await recheck(run, suspects, atMs, wait)));
-  if (unfinished.length === 0) return { ...found.listed(), looked };
-  return { ...found.listed(), looked, unfinished: unfinished.join("; ") };
+  if (unfinished.length === 0) return { ...found.listed(), compared };
+  return { ...found.listed(), compared, unfinished: unfinished.join("; ") };
 }
 
 /** Adds the amount that an unsettled message holds. */

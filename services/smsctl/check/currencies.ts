@@ -20,7 +20,7 @@ export async function checkCurrencies(run: CheckRun): Promise<CheckReport> {
     tenants += page.length;
     found.add(...(await checkInParallel(page, signal, (tenant) => compare(run, tenant))));
   }
-  return { ...found.listed(), looked: { tenants } };
+  return { ...found.listed(), compared: { tenants } };
 }
 
 /** A tenant may have no wallet yet. */

@@ -11,5 +11,5 @@ export async function checkInbound(run: CheckRun): Promise<CheckReport> {
     found.add(...part.breaches.map(({ invariant, what, ids }) => ({ invariant, what, ids })));
     if (part.done) messages = Number(part.messages);
   }
-  return { ...found.listed(), looked: { inbound_messages: messages } };
+  return { ...found.listed(), compared: { inbound_messages: messages } };
 }

@@ -4,16 +4,16 @@ import { type CheckReport, type CheckRun, createBreachList } from "./report.ts";
 export async function checkMessages(run: CheckRun): Promise<CheckReport> {
   const { clients, tenantId, note, signal } = run;
   const found = createBreachList();
-  let looked = { messages: 0, sends: 0, outbox: 0 };
+  let compared = { messages: 0, sends: 0, outbox: 0 };
   note("walking messages and their histories");
   const parts = clients.messaging.checkMessages({ tenantId }, { timeoutMs: 0, signal });
   for await (const part of parts) {
     found.add(...part.breaches.map(({ invariant, what, ids }) => ({ invariant, what, ids })));
-    looked = {
+    compared = {
       messages: Number(part.messages),
       sends: Number(part.sends),
       outbox: Number(part.outbox),
     };
   }
-  return { ...found.listed(), looked };
+  return { ...found.listed(), compared };
 }

@@ -1,7 +1,7 @@
 import type { Suppression } from "../../../proto/gen/sms/v1/consent_pb.js";
 import type { Message } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { isDespiteOptOut } from "./check-opt-out.ts";
 import { checkedTenants } from "./checked-tenants.ts";
-import { isDespiteOptOut } from "./judge-opt-out.ts";
 import { checkInParallel } from "./recheck.ts";
 import {
   type CheckReport,
@@ -21,17 +21,17 @@ export async function checkOptOuts(run: CheckRun): Promise<CheckReport> {
   run.note("comparing opt-outs with messages");
   const progress = createProgress(run.note);
   const found = createBreachList();
-  let looked = 0;
+  let compared = 0;
   for await (const tenantId of checkedTenants(run)) {
     for await (const page of pagesOfOptOuts(run, tenantId)) {
       found.add(
         ...(await checkInParallel(page, run.signal, (optOut) => compare(run, tenantId, optOut))),
       );
-      looked += page.length;
-      progress(`${looked} opt-outs compared`);
+      compared += page.length;
+      progress(`${compared} opt-outs compared`);
     }
   }
-  return { ...found.listed(), looked: { opt_outs: looked } };
+  return { ...found.listed(), compared: { opt_outs: compared } };
 }
 
 async function compare(

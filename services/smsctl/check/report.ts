@@ -22,7 +22,7 @@ export type CheckReport = {
   readonly breaches: readonly FoundBreach[];
   /** The number of breaches beyond those listed. */
   readonly unlisted: number;
-  readonly looked: Readonly<Record<string, number>>;
+  readonly compared: Readonly<Record<string, number>>;
   /** The parts that were not compared, and why; absent when all were. An unfinished check proves nothing. */
   readonly unfinished?: string;
 };

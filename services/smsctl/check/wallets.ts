@@ -4,16 +4,16 @@ import { type CheckReport, type CheckRun, createBreachList } from "./report.ts";
 export async function checkWallets(run: CheckRun): Promise<CheckReport> {
   const { clients, tenantId, note, signal } = run;
   const found = createBreachList();
-  let looked = { wallets: 0, entries: 0, reservations: 0 };
+  let compared = { wallets: 0, entries: 0, reservations: 0 };
   note("recomputing wallets from their entries");
   const parts = clients.wallets.checkWallets({ tenantId }, { timeoutMs: 0, signal });
   for await (const part of parts) {
     found.add(...part.breaches.map(({ invariant, what, ids }) => ({ invariant, what, ids })));
-    looked = {
+    compared = {
       wallets: Number(part.wallets),
       entries: Number(part.entries),
       reservations: Number(part.reservations),
     };
   }
-  return { ...found.listed(), looked };
+  return { ...found.listed(), compared };
 }

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { link, open, rename, rm } from "node:fs/promises";
 import { ulid } from "ulid";
 import { type Entry, EntryKind } from "../../../proto/gen/sms/v1/wallet_pb.js";
-import { csvLines } from "../../shared/cli/csv.ts";
+import { csvLines } from "../../shared/cli/csv-output.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { formatAmount } from "../../shared/core/money.ts";
 import type { Clients } from "../calls/clients.ts";

@@ -80,7 +80,7 @@ export const CONNECTOR_GROUP: Group = {
     },
     {
       name: "health",
-      about: "Show the delivery rate of each connector and country beside its baseline.",
+      about: "Show the delivery rate of each connector and country with its baseline.",
       examples: ["connector health --connector smsc"],
       options: [{ flags: "--connector <connector>", about: "Only this one." }],
       isList: true,

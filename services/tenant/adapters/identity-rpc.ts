@@ -11,7 +11,7 @@ import { readRole, WIRE_ROLE } from "../../shared/rpc/role.ts";
 import type { Member } from "../app/identity-ports.ts";
 import type { PeopleService } from "../app/people.ts";
 import type { SessionService } from "../app/sessions.ts";
-import { scopesOf } from "../domain/roles.ts";
+import { scopesOf } from "../domain/role-scopes.ts";
 import type { Session } from "../domain/session.ts";
 import { tenantToProto } from "./proto.ts";
 import { CODE_CHARS_MAX } from "./sign-in-rpc.ts";

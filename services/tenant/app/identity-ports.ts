@@ -1,7 +1,7 @@
 import type { Role } from "../../shared/core/roles.ts";
-import type { Attempts } from "../domain/attempts.ts";
 import type { SecondFactor, UsedCode } from "../domain/second-factor.ts";
 import type { Session } from "../domain/session.ts";
+import type { Attempts } from "../domain/sign-in-attempts.ts";
 import type { SignInLink } from "../domain/sign-in-link.ts";
 
 /** A person of a tenant. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
-import { countAttempt } from "../domain/attempts.ts";
+import { countAttempt } from "../domain/sign-in-attempts.ts";
 import type { SessionStore } from "./identity-ports.ts";
 
 /** Counts an attempt under each key. Throws `rate_limited` with `text` when one comes too early. */

@@ -4,7 +4,7 @@ import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { SessionStore } from "../app/identity-ports.ts";
-import type { Attempts } from "../domain/attempts.ts";
+import type { Attempts } from "../domain/sign-in-attempts.ts";
 import { type MembershipDocument, membershipId } from "./people-store.ts";
 import { spendCode } from "./second-factor-store.ts";
 import {

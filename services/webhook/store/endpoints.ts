@@ -132,12 +132,12 @@ function createHealthStore(endpoints: Collection<EndpointDocument>): HealthStore
       ),
     markWarned: (endpoint, atMs) =>
       update(
-        { ...period(endpoint), ...failingAsJudged(endpoint), warned_at: null },
+        { ...period(endpoint), ...failingAsRead(endpoint), warned_at: null },
         { $set: { warned_at: new Date(atMs) } },
       ),
     disable: (endpoint, reason, atMs) =>
       update(
-        { ...period(endpoint), ...failingAsJudged(endpoint) },
+        { ...period(endpoint), ...failingAsRead(endpoint) },
         {
           $set: { status: "disabled", disabled_reason: reason, updated_at: new Date(atMs) },
           $inc: { version: 1 },
@@ -152,7 +152,7 @@ function period({ id, url, enabledAtMs }: Endpoint) {
 }
 
 /** Matches while no success has reset the failures. */
-function failingAsJudged({ failingSinceMs }: Endpoint) {
+function failingAsRead({ failingSinceMs }: Endpoint) {
   return { failing_since: new Date(failingSinceMs) };
 }
 

@@ -232,16 +232,16 @@ for (const [place, open] of Object.entries(HARNESSES)) {
       ] as const) {
         await store.beat(id, atMs);
       }
-      expect(await store.carriersHeardBefore(1000)).to.deep.equal([]);
-      expect(await store.carriersHeardBefore(2000)).to.deep.equal(["early"]);
-      expect(await store.carriersHeardBefore(Number.MAX_SAFE_INTEGER)).to.have.members([
+      expect(await store.carriersReportedBefore(1000)).to.deep.equal([]);
+      expect(await store.carriersReportedBefore(2000)).to.deep.equal(["early"]);
+      expect(await store.carriersReportedBefore(Number.MAX_SAFE_INTEGER)).to.have.members([
         "early",
         "late",
       ]);
       await store.forgetCarrier("late", 2000);
       await store.forgetCarrier("early", 1001);
       await store.forgetCarrier("unknown", 5000);
-      expect(await store.carriersHeardBefore(5000)).to.deep.equal(["late"]);
+      expect(await store.carriersReportedBefore(5000)).to.deep.equal(["late"]);
     });
   });
 }

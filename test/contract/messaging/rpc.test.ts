@@ -115,11 +115,11 @@ for (const transport of ["in memory", "over gRPC"] as const) {
 
     it("sends the retention of messages before the first charge, and also without any charge", async () => {
       for (const tenantId of [tenant.id, newId("tenant")]) {
-        const told: unknown[] = [];
+        const reported: unknown[] = [];
         for await (const { messageKeepMs } of messaging.streamCharges({ tenantId })) {
-          told.push(messageKeepMs);
+          reported.push(messageKeepMs);
         }
-        expect(told[0]).to.equal(31_708_800_000n);
+        expect(reported[0]).to.equal(31_708_800_000n);
       }
     });
 

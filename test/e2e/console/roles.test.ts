@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { Role } from "../../../proto/gen/sms/v1/identity_pb.js";
 import { ROLES } from "../../../services/shared/core/roles.ts";
 import { SCOPES } from "../../../services/shared/core/scopes.ts";
-import { scopesOf } from "../../../services/tenant/domain/roles.ts";
+import { scopesOf } from "../../../services/tenant/domain/role-scopes.ts";
 import {
   BROWSER_SETTINGS,
   CONSOLE_API,

@@ -306,7 +306,7 @@ describe("tenants over REST", function () {
       expect(second.headers.get("idempotent-replayed"), id).to.equal(null);
       expectNothingOfOwner(second, id);
       const same = await stranger.call(method, path, { key, body: ofOwner });
-      expect(same.body.code, `${id}: judged by one's own first body`).to.equal(
+      expect(same.body.code, `${id}: checked by one's own first body`).to.equal(
         "idempotency_key_reused",
       );
     }

@@ -70,14 +70,14 @@ describe("REST: transitions of the contract", function () {
       async () => {
         const answer = await fetch(`${rest.stack.receiver.events}?contains=${id}`);
         const got = (await answer.json()) as { body: string; verified: boolean }[];
-        const told = got
+        const reported = got
           .map(({ body }) => JSON.parse(body))
           .filter(({ type }) => type === "message.status_changed");
         expect(got.every(({ verified }) => verified)).to.equal(true);
-        for (const event of told) expectEvent(event);
+        for (const event of reported) expectEvent(event);
         // An event may be delivered more than once; a change has one event id.
         const statuses = new Map(
-          told.map(({ id, data }) => [id, `${data.previous_status} → ${data.object.status}`]),
+          reported.map(({ id, data }) => [id, `${data.previous_status} → ${data.object.status}`]),
         );
         expect([...statuses.values()].sort()).to.deep.equal([...wanted].sort());
         return true;

@@ -91,8 +91,11 @@ const REFUSALS: Readonly<Record<string, [(on: Clients) => Promise<unknown>, stri
     ({ messaging }) => messaging.recordReceipts({ receipts: TIMES(10_001) }),
     "receipts",
   ],
-  "claims renewed by nobody": [({ messaging }) => messaging.renewClaims({}), "carrier_id"],
-  "claims recovered by nobody": [({ messaging }) => messaging.recoverClaims({}), "carrier_id"],
+  "claims renewed without a carrier": [({ messaging }) => messaging.renewClaims({}), "carrier_id"],
+  "claims recovered without a carrier": [
+    ({ messaging }) => messaging.recoverClaims({}),
+    "carrier_id",
+  ],
   "the cancel of no campaign": [
     ({ messaging }) => messaging.cancelCampaign({ tenantId: TENANT }),
     "campaign_id",

@@ -42,7 +42,7 @@ export const receiptTarget: FuzzTarget = {
       for (const options of [{}, { isTextEnough: true }, { smscDefault: "gsm7" as const }]) {
         for (const esmClass of [0x00, 0x04, 0x20, 0x44]) {
           for (const dataCoding of [0, 3, 8]) {
-            judge(parseReceipt(deliver(input, esmClass, dataCoding), options));
+            check(parseReceipt(deliver(input, esmClass, dataCoding), options));
           }
         }
       }
@@ -52,7 +52,7 @@ export const receiptTarget: FuzzTarget = {
   }),
 };
 
-function judge(receipt: Receipt | undefined): void {
+function check(receipt: Receipt | undefined): void {
   if (receipt === undefined) return;
   assert.ok(STATES.has(receipt.state), `state ${receipt.state}`);
   if (receipt.messageId !== undefined) assert.match(receipt.messageId, /^[^\s;,|]+$/);

@@ -179,24 +179,24 @@ describe("the journal of a carrier process", () => {
 
   it("a rejected outcome blocks no other and is retried until messaging takes it", async () => {
     const journal = await open();
-    const told: string[] = [];
+    const sentOutcomes: string[] = [];
     let isWrong = true;
     const reporter = reporterOn(journal, async (outcomes) => {
       const ids = outcomes.map(({ messageId }) => messageId);
       if (isWrong && ids.includes("msg_b")) throw new AppError("validation_error", "No such kind.");
-      told.push(...ids);
+      sentOutcomes.push(...ids);
       return [];
     });
     journal.append(["msg_a", "msg_b", "msg_c"].map(entry));
     for (const id of ["msg_a", "msg_b", "msg_c"]) reporter.report(reportOf(id));
-    await eventually(() => told.length === 2);
-    expect(told).to.deep.equal(["msg_a", "msg_c"]);
+    await eventually(() => sentOutcomes.length === 2);
+    expect(sentOutcomes).to.deep.equal(["msg_a", "msg_c"]);
     await eventually(() => journal.open === 1);
     expect(reporter.isStuck).to.equal(false);
     expect(reporter.pending).to.equal(1);
     isWrong = false;
     expect(await reporter.drain(5000)).to.equal(true);
-    expect(told).to.deep.equal(["msg_a", "msg_c", "msg_b"]);
+    expect(sentOutcomes).to.deep.equal(["msg_a", "msg_c", "msg_b"]);
     expect(journal.open).to.equal(0);
     journal.close();
   });
@@ -211,16 +211,16 @@ describe("the journal of a carrier process", () => {
     reporter.report(reportOf("msg_a"));
     await eventually(() => calls >= 3 && !reporter.isStuck);
     expect(reporter.setAside).to.equal(1);
-    const toldBefore = calls;
+    const reportedBefore = calls;
     // It is reported once more, and `drain` does not wait longer.
     expect(await reporter.drain(60_000)).to.equal(false);
-    expect(calls).to.be.above(toldBefore);
+    expect(calls).to.be.above(reportedBefore);
     journal.close();
   });
 
   it("outcomes are reported although the journal cannot be written", async () => {
     const journal = await open();
-    const told: string[] = [];
+    const sentOutcomes: string[] = [];
     const full = {
       entryOf: journal.entryOf,
       markReported() {
@@ -228,7 +228,7 @@ describe("the journal of a carrier process", () => {
       },
     };
     const reporter = reporterOn(full, async (outcomes) => {
-      told.push(...outcomes.map(({ messageId }) => messageId));
+      sentOutcomes.push(...outcomes.map(({ messageId }) => messageId));
       return [];
     });
     journal.append([entry("msg_a")]);
@@ -236,7 +236,7 @@ describe("the journal of a carrier process", () => {
       reporter.report(reportOf(id));
       expect(await reporter.drain(2000)).to.equal(true);
     }
-    expect(told).to.deep.equal(["msg_a", "msg_b"]);
+    expect(sentOutcomes).to.deep.equal(["msg_a", "msg_b"]);
     journal.close();
   });
 

@@ -170,14 +170,14 @@ describe("the receipt matcher", () => {
     expect(await store.countParked()).to.equal(0);
   });
 
-  it("the store away: the carrier hears no, so that it delivers again", async () => {
-    const heard = await current().withoutStore(() =>
+  it("without the store the carrier gets a refusal, so that it delivers again", async () => {
+    const received = await current().withoutStore(() =>
       matcher.take(receipt()).then(
         () => "acknowledged",
         () => "refused",
       ),
     );
-    expect(heard).to.equal("refused");
+    expect(received).to.equal("refused");
   });
 
   it("a submit in doubt is found by its parties, not before its answer could have come", async () => {

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { SHORT_CODE } from "../../../deploy/dev/demo-answer.ts";
-import { paced } from "../../support/pace.ts";
 import { eventually } from "../../support/poll.ts";
 import { callRest } from "../../support/rest.ts";
+import { runAtInterval } from "../../support/run-at-interval.ts";
 import { readCounters } from "../../support/simulator-control.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
 
@@ -76,7 +76,7 @@ describe("inbound messages of many handsets", function () {
   async function timeSends(): Promise<number[]> {
     const times: number[] = [];
     const bodies = Array.from({ length: SENDS }, (_, index) => `Timed ${index}`);
-    await paced(bodies, QUIET_MS, async (text) => {
+    await runAtInterval(bodies, QUIET_MS, async (text) => {
       const begunMs = performance.now();
       const body = { to: "+2348090000001", from: stack.sender_id, body: text };
       const answer = await call("POST", "/v1/sms/messages", body);

@@ -22,8 +22,10 @@ describe("input that fuzzers made", function () {
           corpus,
           goesOn: (runs) => runs < corpus.length + target.seeds.length + NEW_INPUTS,
         });
-        const told = failures.map(({ input, error }) => `${input.toString("hex")}: ${error.stack}`);
-        expect(told).to.deep.equal([]);
+        const reported = failures.map(
+          ({ input, error }) => `${input.toString("hex")}: ${error.stack}`,
+        );
+        expect(reported).to.deep.equal([]);
       } finally {
         await target.close();
       }

@@ -33,9 +33,9 @@ describe("a connection to NATS", function () {
   });
 
   it("is a single one after the server was frozen, and delivers each message once", async () => {
-    const heard: string[] = [];
+    const received: string[] = [];
     nats.connection.subscribe("note", {
-      callback: (_error, message) => void heard.push(message.string()),
+      callback: (_error, message) => void received.push(message.string()),
     });
     const before = proxy.connections;
     proxy.setMode({ kind: "cut" });
@@ -49,7 +49,7 @@ describe("a connection to NATS", function () {
     await eventually(() => proxy.open === 1);
     nats.connection.publish("note", "one");
     await nats.ping();
-    expect(heard).to.deep.equal(["one"]);
+    expect(received).to.deep.equal(["one"]);
   });
 
   it("is replaced when the server accepts no more data, with any amount waiting to be written", async () => {

@@ -160,8 +160,8 @@ describe("idempotency keys", () => {
     fingerprint,
   });
 
-  it("a look-up returns the stored response and changes nothing", async () => {
-    const request = keyed(singleSend(tenant), "looked-up");
+  it("a lookup returns the stored response and changes nothing", async () => {
+    const request = keyed(singleSend(tenant), "lookup");
     const key = lookupOf(request);
     expect((await harness.messaging.lookupSend(key)).response).to.equal(undefined);
     const first = await harness.messaging.sendMessages(request);

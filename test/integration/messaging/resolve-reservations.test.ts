@@ -17,8 +17,8 @@ describe("reservations that the wallet asks about", () => {
   const { harness, tenant } = openMessagingSuite();
 
   const ask = async (reservationId: string, firstMessageId: string, lastMessageId: string) => {
-    const question = { tenantId: tenant.id, reservationId, firstMessageId, lastMessageId };
-    const { answers } = await harness.messaging.resolveReservations({ reservations: [question] });
+    const query = { tenantId: tenant.id, reservationId, firstMessageId, lastMessageId };
+    const { answers } = await harness.messaging.resolveReservations({ reservations: [query] });
     return answers[0];
   };
 

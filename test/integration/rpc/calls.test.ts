@@ -73,7 +73,7 @@ for (const [kind, open] of Object.entries(RPC_KINDS)) {
           for await (const { value } of requests) yield { value: value.toUpperCase() };
         },
       });
-      const heard: string[] = [];
+      const received: string[] = [];
       let answered = Promise.withResolvers<void>();
       async function* talk() {
         for (const value of ["one", "two", "three"]) {
@@ -83,10 +83,10 @@ for (const [kind, open] of Object.entries(RPC_KINDS)) {
         }
       }
       for await (const { value } of client.chat(talk())) {
-        heard.push(value);
+        received.push(value);
         answered.resolve();
       }
-      expect(heard).to.deep.equal(["ONE", "TWO", "THREE"]);
+      expect(received).to.deep.equal(["ONE", "TWO", "THREE"]);
     });
 
     it("passes an AppError to the caller with code, text, fields, facts and wait", async () => {

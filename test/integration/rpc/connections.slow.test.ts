@@ -35,7 +35,7 @@ describe("RPC connections", function () {
     await eventually(() => proxy.connections >= 3, { timeoutMs: KEEP_ALIVE_MS });
     proxy.setMode({ kind: "open" });
     await isUp;
-    expect((await client.say({ value: "heard" })).value).to.equal("heard");
+    expect((await client.say({ value: "received" })).value).to.equal("received");
     // Connections of dials that timed out are closed.
     await eventually(() => proxy.open === 1);
     await proxy.close();

@@ -173,14 +173,14 @@ describe("a stock grpc-js client", () => {
 
   it("exchanges messages in both directions on one stream", async () => {
     const stream = client.makeBidiStreamRequest("/test.EchoService/Chat", packText, readText);
-    const heard: string[] = [];
+    const received: string[] = [];
     stream.write(text("0"));
     for await (const { value } of stream) {
-      heard.push(value);
-      if (heard.length < 50) stream.write(text(String(heard.length)));
+      received.push(value);
+      if (received.length < 50) stream.write(text(String(received.length)));
       else stream.end();
     }
-    expect(heard).to.deep.equal(Array.from({ length: 50 }, (_, n) => String(n)));
+    expect(received).to.deep.equal(Array.from({ length: 50 }, (_, n) => String(n)));
   });
 
   it("gets UNIMPLEMENTED for an unknown method and INVALID_ARGUMENT for malformed bytes", async () => {

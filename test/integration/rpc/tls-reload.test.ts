@@ -7,7 +7,7 @@ import {
   Health,
   HealthCheckResponse_ServingStatus,
 } from "../../../proto/gen/grpc/health/v1/health_pb.js";
-import type { RpcTlsFiles } from "../../../services/shared/rpc/tls-files.ts";
+import type { RpcTlsFiles } from "../../../services/shared/rpc/mutual-tls.ts";
 import { eventually } from "../../support/poll.ts";
 import { createTestAuthority, type Pair } from "../../support/rpc-certificates.ts";
 import { EchoService } from "../../support/rpc-echo.ts";
@@ -15,7 +15,7 @@ import { createRpcLinks, routesOf } from "../../support/rpc-links.ts";
 
 const serverName = "localhost";
 const routes = routesOf((router) =>
-  router.service(EchoService, { say: () => ({ value: "heard" }) }),
+  router.service(EchoService, { say: () => ({ value: "received" }) }),
 );
 
 describe("mutual TLS from files", () => {
@@ -39,14 +39,14 @@ describe("mutual TLS from files", () => {
     const { target } = await links.serve(options);
     const transport = links.connect({ target, tls: { ...client, serverName } });
     const call = () => createClient(EchoService, transport).say({}, { timeoutMs: 2000 });
-    expect((await eventually(call)).value).to.equal("heard");
+    expect((await eventually(call)).value).to.equal("received");
 
     write("server", next.server(), next.ca);
     const refusal = await eventually(() => failure(call()), { what: "the old client's refusal" });
     expect(refusal).to.match(/unavailable/);
 
     write("client", next.client("gateway"), next.ca);
-    expect((await eventually(call)).value).to.equal("heard");
+    expect((await eventually(call)).value).to.equal("received");
   });
 
   it("a missing file fails the start", async () => {

@@ -186,11 +186,11 @@ describe("SMPP client against the simulator's faults", () => {
     ["never answers a submit waits longer before each dial", 60_000, [20, 40, 80]],
     ["has stood for long enough is dialled early again", 0, [10, 10, 10]],
   ] as const;
-  for (const [what, standingMs, expected] of LOSSES) {
+  for (const [what, stableMs, expected] of LOSSES) {
     it(`a link that binds and ${what}`, async () => {
       await client.close();
-      const pace = { reconnectMinMs: 10, reconnectMaxMs: 1000, random: () => 1 };
-      client = open({ ...pace, standingMs });
+      const load = { reconnectMinMs: 10, reconnectMaxMs: 1000, random: () => 1 };
+      client = open({ ...load, stableMs });
       client.start();
       await behave({ faults: { drop_link: true } });
       infos = [];

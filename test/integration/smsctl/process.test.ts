@@ -100,9 +100,9 @@ describe("smsctl as a process", function () {
   });
 
   it("prints its usage on standard error when no command is given", async () => {
-    const told = await finish(start(settings()));
-    expect([told.code, told.out]).to.deep.equal([2, ""]);
-    expect(told.err).to.match(/^Usage: smsctl /);
+    const reported = await finish(start(settings()));
+    expect([reported.code, reported.out]).to.deep.equal([2, ""]);
+    expect(reported.err).to.match(/^Usage: smsctl /);
     const json = await finish(start(settings(), "--json"));
     expect([json.code, json.out]).to.deep.equal([2, ""]);
     expect(JSON.parse(json.err).error).to.include({ code: "validation_error" });

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { type Campaign, createCampaign } from "../../../services/campaign/domain/campaign.ts";
+import { contentFaults } from "../../../services/campaign/domain/check-content.ts";
 import { checkRow } from "../../../services/campaign/domain/check-row.ts";
-import { contentFaults } from "../../../services/campaign/domain/content.ts";
 import {
   budgetLeft,
   chunkSize,
   nextFeedAt,
   queueAheadMax,
-} from "../../../services/campaign/domain/pacing.ts";
+} from "../../../services/campaign/domain/chunk-size.ts";
 import { EMPTY_PROGRESS } from "../../../services/campaign/domain/progress.ts";
 import { expandTemplate, parseTemplate } from "../../../services/campaign/domain/template.ts";
 import { isFault } from "../../../services/shared/core/row-faults.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
+import { createBind } from "../../../services/carrier/app/bind.ts";
 import type { Link } from "../../../services/carrier/app/link.ts";
-import { createBind } from "../../../services/carrier/app/paced-link.ts";
 import { createBindStats } from "../../../services/carrier/domain/bind-stats.ts";
 import {
   type CongestionWindow,

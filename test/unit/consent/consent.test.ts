@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { csvText } from "../../../gateway/render/csv.ts";
+import { csvText } from "../../../gateway/render/csv-text.ts";
 import {
   actionOf,
   isForAll,

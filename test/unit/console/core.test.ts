@@ -1,6 +1,6 @@
 /** The console's own decisions: amounts, the first rows of a file, the parts of a text. */
 import { expect } from "chai";
-import { firstRows, placeholders } from "../../../console/core/csv.ts";
+import { firstRows, placeholders } from "../../../console/core/csv-preview.ts";
 import { showAmount, toUnits } from "../../../console/core/money.ts";
 import { measure } from "../../../console/core/segments.ts";
 

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { judge, type Sample } from "../../load/flatness.ts";
-import { nextRate } from "../../load/held-rate.ts";
+import { nextRate } from "../../load/highest-rate.ts";
 import { spreadOf } from "../../load/spread.ts";
 import { drawPanels } from "../../load/svg-chart.ts";
+import { type Sample, trendOf } from "../../load/trend.ts";
 
 const TOLERANCE = { share: 0.1, absolute: 0 };
 const samples = (count: number, value: (at: number) => number): Sample[] =>
@@ -20,18 +20,18 @@ describe("a series that is checked", () => {
     ["has outliers at its end", true, (at: number) => (at > 95 ? 5000 : 100)],
   ] as const) {
     it(`is ${isFlat ? "flat" : "growing"} when it ${what}`, () => {
-      expect(judge(samples(100, value), TOLERANCE).isFlat).to.equal(isFlat);
+      expect(trendOf(samples(100, value), TOLERANCE).isFlat).to.equal(isFlat);
     });
   }
 
   it("may rise by the absolute tolerance however small it is", () => {
     const rising = samples(100, (at) => 1 + at * 0.1);
-    expect(judge(rising, { share: 0.1, absolute: 8 }).isFlat).to.equal(true);
-    expect(judge(rising, { share: 0.1, absolute: 7 }).isFlat).to.equal(false);
+    expect(trendOf(rising, { share: 0.1, absolute: 8 }).isFlat).to.equal(true);
+    expect(trendOf(rising, { share: 0.1, absolute: 7 }).isFlat).to.equal(false);
   });
 
   it("reports the slope per hour and the rise over the compared samples", () => {
-    const { perHour, rise } = judge(
+    const { perHour, rise } = trendOf(
       samples(101, (at) => at),
       TOLERANCE,
     );
@@ -41,7 +41,7 @@ describe("a series that is checked", () => {
 
   it("is refused when there is too little of it", () => {
     expect(() =>
-      judge(
+      trendOf(
         samples(2, () => 1),
         TOLERANCE,
       ),

@@ -6,15 +6,15 @@ import { failUnlessMet, verdictOf } from "../../load/report.ts";
 import { saysWhen } from "../../load/sends.ts";
 
 describe("the verdict on a row of a benchmark", () => {
-  for (const [budget, met, notJudged, verdict, code] of [
+  for (const [budget, met, notChecked, verdict, code] of [
     ["4,000/s", true, undefined, "met", undefined],
     ["4,000/s", false, undefined, "NOT met", 1],
     ["4,000/s", true, "not checked at 300,000", "not checked at 300,000", undefined],
     ["4,000/s", false, "not checked at 300,000", "not checked at 300,000", undefined],
     ["", false, undefined, "", undefined],
   ] as const) {
-    it(`is "${verdict}" with budget "${budget}", ${met ? "met" : "not met"}, ${notJudged}`, () => {
-      const row = { budget, met, ...(notJudged === undefined ? {} : { notJudged }) };
+    it(`is "${verdict}" with budget "${budget}", ${met ? "met" : "not met"}, ${notChecked}`, () => {
+      const row = { budget, met, ...(notChecked === undefined ? {} : { notChecked }) };
       expect(verdictOf(row)).to.equal(verdict);
       expect(exitCodeOf(() => failUnlessMet([{ budget: "", met: true }, row]))).to.equal(code);
     });

@@ -288,7 +288,7 @@ describe("checking a request", () => {
     [DAYS_90_MS + 5000, true, true],
     [DAYS_90_MS + 5001, true, false],
   ] as const) {
-    const whose = isCheckedAtGateway ? "that the edge has judged" : "as its caller wrote it";
+    const whose = isCheckedAtGateway ? "that the gateway has checked" : "as its caller sent it";
     it(`${isTaken ? "takes" : "refuses"} a send ${aheadMs} ms ahead, ${whose}`, () => {
       const found = check({ sendAtMs: START_MS + aheadMs, isCheckedAtGateway });
       expect(found).to.deep.equal(isTaken ? [] : ["send_at out_of_range"]);

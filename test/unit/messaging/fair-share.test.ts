@@ -3,13 +3,18 @@ import { CLAIM_MAX, fairShare } from "../../../services/messaging/domain/fair-sh
 
 describe("the room of one call, shared out among its claims", () => {
   for (const [wanted, room, shares, why] of [
-    [[], 10, [], "nobody asks"],
+    [[], 10, [], "no claim"],
     [[4], 10, [4], "there is room"],
     [[40], 10, [10], "one asks for more than there is"],
     [[3, 7], 10, [3, 7], "it is just enough"],
     [[9, 2, 9], 10, [4, 2, 4], "who asks for little gets it, the others share the rest"],
-    [[9, 9, 9], 10, [3, 4, 3], "what does not divide goes to some"],
-    [[0, -5, 20], 10, [0, -5, 10], "nonsense is left for the claim to refuse, and costs nobody"],
+    [[9, 9, 9], 10, [3, 4, 3], "the remainder goes to some claims"],
+    [
+      [0, -5, 20],
+      10,
+      [0, -5, 10],
+      "an invalid claim is unchanged and takes nothing from the others",
+    ],
   ] as const) {
     it(`${wanted.join(", ")} of ${room}: ${why}`, () => {
       const found = fairShare(wanted, room);

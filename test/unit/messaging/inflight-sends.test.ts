@@ -1,6 +1,6 @@
 /** The sends for which a list without gaps waits. */
 import { expect } from "chai";
-import { readQuestion } from "../../../services/messaging/adapters/inflight-sends-nats.ts";
+import { readQuery } from "../../../services/messaging/adapters/inflight-sends-nats.ts";
 import {
   createInflightSends,
   type InflightQuery,
@@ -122,8 +122,8 @@ describe("in-flight sends", () => {
     '["a",1,"ten_a",null]',
     '["a",1]',
   ]) {
-    it(`${JSON.stringify(text)} is no question`, () => {
-      expect(readQuestion(text)).to.equal(undefined);
+    it(`${JSON.stringify(text)} is no query`, () => {
+      expect(readQuery(text)).to.equal(undefined);
     });
   }
 });

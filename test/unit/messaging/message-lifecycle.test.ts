@@ -29,15 +29,15 @@ import {
 
 type Step = (message: Message, nowMs: number) => Decision;
 
-/** How the two routes of a message stand, and whether they lead elsewhere by now. */
-const anyStanding = fc
-  .tuple(fc.record({ rte_A: anyStandingOfOne(), rte_B: anyStandingOfOne() }), fc.boolean())
+/** The availability of a message's two routes, and whether they now have another connector. */
+const anyAvailability = fc
+  .tuple(fc.record({ rte_A: anyAvailabilityOfOne(), rte_B: anyAvailabilityOfOne() }), fc.boolean())
   .map<AvailabilityOf>(([availability, isMoved]) => ({ routeId, connectorId }) => ({
     state: availability[routeId as "rte_A" | "rte_B"],
     connectorId: isMoved ? `${connectorId}-2` : connectorId,
   }));
 
-function anyStandingOfOne() {
+function anyAvailabilityOfOne() {
   return fc.constantFrom<RouteState>("available", "failing", "disabled", "removed");
 }
 
@@ -58,7 +58,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
         occurredAtMs: fc.integer({ min: START_MS - 1e6, max: START_MS + 1e9 }),
         errorCode: fc.constantFrom("", "no_route", "x"),
       }),
-      anyStanding,
+      anyAvailability,
     )
     .map<Step>(
       ([outcome, availabilityOf]) =>
@@ -86,7 +86,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
           TIMEOUTS,
         ),
     ),
-  fc.tuple(fc.boolean(), anyStanding).map<Step>(
+  fc.tuple(fc.boolean(), anyAvailability).map<Step>(
     ([senderIsUsable, availabilityOf]) =>
       (message, nowMs) =>
         applyTimeout(
@@ -98,7 +98,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
           NO_QUIET_HOURS,
         ),
   ),
-  anyStanding.map<Step>((availabilityOf) => (message) => reroute(message, availabilityOf)),
+  anyAvailability.map<Step>((availabilityOf) => (message) => reroute(message, availabilityOf)),
   fc.constant<Step>((message, nowMs) => {
     try {
       return cancelMessage(message, nowMs);

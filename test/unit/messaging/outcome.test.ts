@@ -208,21 +208,21 @@ describe("outcomes of submits", () => {
     expect(after.message.error?.code).to.equal("carrier_rejected");
   });
 
-  const heard = { segment: 1, errorCode: "", carrierCode: "", occurredAtMs: NOW_MS - 1 };
+  const received = { segment: 1, errorCode: "", carrierCode: "", occurredAtMs: NOW_MS - 1 };
   const twoParts = () => messageIn("sending", { segments: 2, heldAmount: 100_000n });
 
   for (const kind of KINDS) {
     for (const state of ["delivered", "acknowledged"] as const) {
       const path = kind === "partly_refused" ? ["sent", "undelivered"] : ["sent"];
-      it(`${kind} after a part was ${state}: ${path.join(", ")}; nobody else sends it`, () => {
-        const early = applyReceipt(twoParts(), { ...heard, state }, NOW_MS, TIMEOUTS).message;
+      it(`${kind} after a part was ${state}: ${path.join(", ")}; no other route sends it`, () => {
+        const early = applyReceipt(twoParts(), { ...received, state }, NOW_MS, TIMEOUTS).message;
         expect([early.status, early.phase]).to.deep.equal(["queued", "sending"]);
         const after = apply(early, outcome(kind));
         expect(after.events.map(({ message }) => message.status)).to.deep.equal(path);
         expect(after.message.amount).to.equal(80_000n);
         let both = after.message;
         for (const segment of [1, 2]) {
-          const said = { ...heard, segment, state: "delivered" } as const;
+          const said = { ...received, segment, state: "delivered" } as const;
           both = applyReceipt(both, said, NOW_MS, TIMEOUTS).message;
         }
         expect(both.status).to.equal("delivered");
@@ -232,7 +232,7 @@ describe("outcomes of submits", () => {
   }
 
   it("partly_refused after a receipt made it sent: undelivered, charged no second time", () => {
-    const interim = { ...heard, segment: 0, state: "acknowledged" } as const;
+    const interim = { ...received, segment: 0, state: "acknowledged" } as const;
     const early = applyReceipt(twoParts(), interim, NOW_MS, TIMEOUTS).message;
     expect(early.status).to.equal("sent");
     const said = outcome("partly_refused", { carrierCode: "ESME_RINVDSTADR" });

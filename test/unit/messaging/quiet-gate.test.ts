@@ -25,7 +25,7 @@ const rules = () => createQuietHours(parseQuietRules(DEFAULT_QUIET_HOURS));
 /** A gate over one message in memory. */
 function setUp(message: Message, nowMs: number) {
   const stored = new Map([[message.id, message]]);
-  const judgedAgain: number[] = [];
+  const checkedAgain: number[] = [];
   const state = {
     quietHours: rules() as QuietHours,
     isConsentAway: false,
@@ -43,7 +43,7 @@ function setUp(message: Message, nowMs: number) {
         [...stored.values()].filter(
           ({ quietUntilMs = Number.POSITIVE_INFINITY }) => quietUntilMs <= atMs,
         ),
-      endQuietAt: async (atMs: number) => void judgedAgain.push(atMs),
+      endQuietAt: async (atMs: number) => void checkedAgain.push(atMs),
     } as unknown as MessageStore,
     changes: {
       async change(id: string, decide: Decide) {
@@ -63,7 +63,7 @@ function setUp(message: Message, nowMs: number) {
       },
     } as unknown as ServiceClients,
   });
-  return { gate, state, clock, judgedAgain, now: () => stored.get(message.id) as Message };
+  return { gate, state, clock, checkedAgain, now: () => stored.get(message.id) as Message };
 }
 
 const waiting = messageIn("waiting", { trafficClass: "promotional" });
@@ -96,34 +96,34 @@ describe("the gate of quiet hours", () => {
     expect(now().phase).to.equal("waiting");
   });
 
-  it("judges waiting messages again when the rules change, and not when they are first known", async () => {
-    const { gate, state, judgedAgain } = setUp(quiet, NIGHT);
+  it("checks waiting messages again when the rules change, and not when they are first known", async () => {
+    const { gate, state, checkedAgain } = setUp(quiet, NIGHT);
     state.quietHours = createUnknownQuietHours();
     await gate.release();
     state.quietHours = rules();
     await gate.release();
     await gate.release();
-    expect(judgedAgain).to.deep.equal([]);
+    expect(checkedAgain).to.deep.equal([]);
     state.quietHours = rules();
     await gate.release();
     await gate.release();
-    expect(judgedAgain).to.deep.equal([NIGHT]);
+    expect(checkedAgain).to.deep.equal([NIGHT]);
   });
 
-  it("judges them once more when a write by the old rules comes late", async () => {
-    const { gate, state, judgedAgain, now } = setUp(waiting, NIGHT);
+  it("checks them once more when a write by the old rules comes late", async () => {
+    const { gate, state, checkedAgain, now } = setUp(waiting, NIGHT);
     await gate.release();
     const { promise: held, resolve: go } = Promise.withResolvers<void>();
     state.onWrite = () => held;
     gate.takeOut([waiting]);
     state.quietHours = createQuietHours([]);
     await gate.release();
-    expect(judgedAgain).to.have.length(1);
+    expect(checkedAgain).to.have.length(1);
     go();
     await eventually(() => now().phase === "quiet");
     await eventually(async () => {
       await gate.release();
-      return judgedAgain.length === 2;
+      return checkedAgain.length === 2;
     });
   });
 

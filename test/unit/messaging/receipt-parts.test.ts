@@ -13,14 +13,14 @@ describe("a receipt of a connector that the message has left", () => {
     it(`changes nothing of one that is ${name} elsewhere, unless the handset has it`, () => {
       const message = messageIn(name);
       const own = message.routes[message.routeAt]?.connectorId ?? "";
-      const told = (state: Receipt["state"], connectorId: string) =>
+      const sentOutcomes = (state: Receipt["state"], connectorId: string) =>
         apply(message, receipt(state, { segment: 0, connectorId })).message;
       for (const state of ["undelivered", "acknowledged"] as const) {
-        expect(told(state, "another")).to.equal(message);
+        expect(sentOutcomes(state, "another")).to.equal(message);
       }
-      expect(told("delivered", "another").status).to.equal("delivered");
-      expect(told("undelivered", own).status).to.equal("undelivered");
-      expect(told("undelivered", "").status).to.equal("undelivered");
+      expect(sentOutcomes("delivered", "another").status).to.equal("delivered");
+      expect(sentOutcomes("undelivered", own).status).to.equal("undelivered");
+      expect(sentOutcomes("undelivered", "").status).to.equal("undelivered");
     });
   }
 

@@ -72,15 +72,15 @@ describe("delivery receipts", () => {
     }
   }
 
-  for (const { heard, guessed, counted } of [
-    { heard: [], guessed: 1, counted: 0b001 },
-    { heard: [1], guessed: 1, counted: 0b011 },
-    { heard: [1, 2], guessed: 1, counted: 0b111 },
-    { heard: [2], guessed: 1, counted: 0b011 },
-    { heard: [2, 3], guessed: 3, counted: 0b111 },
+  for (const { received, guessed, counted } of [
+    { received: [], guessed: 1, counted: 0b001 },
+    { received: [1], guessed: 1, counted: 0b011 },
+    { received: [1, 2], guessed: 1, counted: 0b111 },
+    { received: [2], guessed: 1, counted: 0b011 },
+    { received: [2, 3], guessed: 3, counted: 0b111 },
   ]) {
-    it(`a receipt without a segment counts for one not heard of: ${heard} and perhaps ${guessed}`, () => {
-      const said = heard.map((segment) => receipt("delivered", { segment }));
+    it(`a receipt without a segment counts for one without a receipt: ${received} and perhaps ${guessed}`, () => {
+      const said = received.map((segment) => receipt("delivered", { segment }));
       const guess = receipt("delivered", { segment: guessed, isSegmentGuessed: true });
       const message = applyAll({ ...messageIn("sent"), segments: 3 }, [...said, guess]);
       expect(message.receipts.delivered).to.equal(counted);
@@ -126,7 +126,7 @@ describe("delivery receipts", () => {
       said: [part(1, "b", true), part(1, "a"), part(2, "b")],
       counted: 0b11,
     },
-    { what: "a segment that is told of twice", said: [part(1, "a"), part(1, "a")], counted: 0b01 },
+    { what: "a segment that is reported twice", said: [part(1, "a"), part(1, "a")], counted: 0b01 },
     { what: "two ids of one segment", said: [part(1, "a"), part(1, "z")], counted: 0b01 },
   ]) {
     it(`counts once: ${what}`, () => {

@@ -56,8 +56,8 @@ describe("opt-outs as messaging knows them", () => {
 
   /** The verdict of a send to the number that has opted out. */
   async function verdict(trafficClass: TrafficClass): Promise<string> {
-    const question = { tenantId: TENANT, sender: "Acme", trafficClass, numbers: [OUT] };
-    return findOptOuts(services(), question).then(
+    const query = { tenantId: TENANT, sender: "Acme", trafficClass, numbers: [OUT] };
+    return findOptOuts(services(), query).then(
       (isOptedOut) => (isOptedOut(OUT) ? "blocked" : "goes"),
       () => "refused",
     );

@@ -4,7 +4,7 @@ import { MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { checkCampaignMessages } from "../../../services/smsctl/check/campaign-messages.ts";
 import { checkCampaigns } from "../../../services/smsctl/check/campaigns.ts";
-import { judgeRow } from "../../../services/smsctl/check/judge-row.ts";
+import { checkRow } from "../../../services/smsctl/check/check-row.ts";
 import { checkOf, errorOf, type Fakes, refuse, run, TENANT } from "../../support/smsctl-fakes.ts";
 
 const CAMPAIGN = newId("campaign");
@@ -113,7 +113,7 @@ describe("smsctl check of campaigns", () => {
       [CANCELLED, row(RecipientStatus.QUEUED, "msg_1"), 12],
       [CANCELLED, undefined, 11],
     ] as const) {
-      const fault = judgeRow(message(status), found);
+      const fault = checkRow(message(status), found);
       expect(fault?.invariant, `${status} ${JSON.stringify(found)}`).to.equal(wanted);
     }
   });
@@ -139,7 +139,7 @@ describe("smsctl check of campaigns", () => {
       return { recipients: [row(status, "msg_1")] };
     });
     expect(await check(late, 10_000)).to.deep.include({
-      ...{ breaches: [], looked: { campaign_messages: 1 } },
+      ...{ breaches: [], compared: { campaign_messages: 1 } },
     });
     expect(reads).to.equal(4);
   });
@@ -173,6 +173,6 @@ describe("smsctl check of campaigns", () => {
       }),
     );
     expect(report.breaches).to.deep.equal([{ invariant: 12, what: "w", ids: [CAMPAIGN] }]);
-    expect(report.looked).to.deep.equal({ campaigns: 3, campaign_rows: 4 });
+    expect(report.compared).to.deep.equal({ campaigns: 3, campaign_rows: 4 });
   });
 });

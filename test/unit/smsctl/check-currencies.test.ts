@@ -23,19 +23,19 @@ describe("smsctl check, of currencies", () => {
   };
 
   it("names each wallet that is not in its tenant's, on every page", async () => {
-    const { breaches, looked } = await checkCurrencies(checkOf(services));
+    const { breaches, compared } = await checkCurrencies(checkOf(services));
     expect(breaches).to.deep.equal([
       { invariant: 2, what: "the wallet is in USD, its tenant in NGN", ids: ["ten_3"] },
       { invariant: 2, what: "the wallet is in KES, its tenant in NGN", ids: ["ten_70"] },
     ]);
-    expect(looked).to.deep.equal({ tenants: 70 });
+    expect(compared).to.deep.equal({ tenants: 70 });
   });
 
   it("compares only the named tenant", async () => {
     const run = { ...checkOf(services), tenantId: "ten_70" };
-    const { breaches, looked } = await checkCurrencies(run);
+    const { breaches, compared } = await checkCurrencies(run);
     expect(breaches.map(({ ids }) => ids)).to.deep.equal([["ten_70"]]);
-    expect(looked).to.deep.equal({ tenants: 1 });
+    expect(compared).to.deep.equal({ tenants: 1 });
   });
 
   it("takes no failure for a tenant without a wallet", async () => {

@@ -309,9 +309,9 @@ describe("smsctl check", () => {
     /** The breaches of a hold without a send and a settlement without a message, each so old. */
     async function checkWith(
       ageMs: number,
-      told: { graceMs?: bigint; messageKeepMs?: bigint },
+      reported: { graceMs?: bigint; messageKeepMs?: bigint },
     ): Promise<string[]> {
-      const { graceMs, messageKeepMs } = told;
+      const { graceMs, messageKeepMs } = reported;
       const createdAtMs = BigInt(nowMs - ageMs);
       const messageId = lowestIdAt("message", nowMs - ageMs);
       const { breaches } = await checkCharges(
@@ -349,9 +349,9 @@ describe("smsctl check", () => {
       expect(await checkWith(28 * 24 * HOUR_MS, kept(30))).to.deep.equal(["msg", "rsv"]);
       expect(await checkWith(11 * HOUR_MS, kept(1))).to.deep.equal(["msg", "rsv"]);
       expect(await checkWith(13 * HOUR_MS, kept(1))).to.deep.equal(["rsv"]);
-      for (const told of [{}, kept(730)]) {
-        expect(await checkWith(363 * 24 * HOUR_MS, told)).to.deep.equal(["msg", "rsv"]);
-        expect(await checkWith(366 * 24 * HOUR_MS, told)).to.deep.equal(["rsv"]);
+      for (const reported of [{}, kept(730)]) {
+        expect(await checkWith(363 * 24 * HOUR_MS, reported)).to.deep.equal(["msg", "rsv"]);
+        expect(await checkWith(366 * 24 * HOUR_MS, reported)).to.deep.equal(["rsv"]);
       }
     });
   });

@@ -213,37 +213,37 @@ describe("the health of a webhook endpoint", () => {
   const AFTER = 3 * DAY_MS;
   const healthy = { failingSinceMs: 0, warnedAtMs: 0 };
   const failing = { failingSinceMs: NOW, warnedAtMs: 0 };
-  const judge = (record: typeof healthy, result: RequestResult, atMs: number, isMarked = false) =>
+  const check = (record: typeof healthy, result: RequestResult, atMs: number, isMarked = false) =>
     decideHealthChange(record, result, atMs, AFTER, isMarked).kind;
 
   it("starts at the first failure, and one success clears it", () => {
-    expect(judge(healthy, failure, NOW)).to.equal("failing");
-    expect(judge(failing, success, NOW + AFTER)).to.equal("clear");
-    expect(judge(healthy, success, NOW)).to.equal("none");
+    expect(check(healthy, failure, NOW)).to.equal("failing");
+    expect(check(failing, success, NOW + AFTER)).to.equal("clear");
+    expect(check(healthy, success, NOW)).to.equal("none");
   });
 
   it("warns once at half the time", () => {
-    expect(judge(failing, failure, NOW + AFTER / 2 - 1)).to.equal("none");
-    expect(judge(failing, failure, NOW + AFTER / 2)).to.equal("warn");
-    expect(judge({ ...failing, warnedAtMs: NOW }, failure, NOW + AFTER / 2)).to.equal("none");
+    expect(check(failing, failure, NOW + AFTER / 2 - 1)).to.equal("none");
+    expect(check(failing, failure, NOW + AFTER / 2)).to.equal("warn");
+    expect(check({ ...failing, warnedAtMs: NOW }, failure, NOW + AFTER / 2)).to.equal("none");
   });
 
   it("disables at the first failure after three days without a success", () => {
     const warned = { ...failing, warnedAtMs: NOW };
-    expect(judge(warned, failure, NOW + AFTER - 1)).to.equal("none");
-    expect(judge(warned, failure, NOW + AFTER)).to.equal("disable");
-    expect(judge(failing, failure, NOW + AFTER)).to.equal("disable");
-    expect(judge(warned, success, NOW + AFTER)).to.equal("clear");
+    expect(check(warned, failure, NOW + AFTER - 1)).to.equal("none");
+    expect(check(warned, failure, NOW + AFTER)).to.equal("disable");
+    expect(check(failing, failure, NOW + AFTER)).to.equal("disable");
+    expect(check(warned, success, NOW + AFTER)).to.equal("clear");
   });
 
   it("counts 410 like any other failure", () => {
-    expect(judge(healthy, gone, NOW)).to.equal("failing");
-    expect(judge(failing, gone, NOW + AFTER)).to.equal("disable");
+    expect(check(healthy, gone, NOW)).to.equal("failing");
+    expect(check(failing, gone, NOW + AFTER)).to.equal("disable");
   });
 
   it("is cleared by a success when a failure is known after the read of the endpoint", () => {
-    expect(judge(healthy, success, NOW, true)).to.equal("clear");
-    expect(judge(healthy, failure, NOW, true)).to.equal("failing");
+    expect(check(healthy, success, NOW, true)).to.equal("clear");
+    expect(check(healthy, failure, NOW, true)).to.equal("failing");
   });
 
   it("queues changes in order: a success replaces failures, and equal changes are queued once", () => {

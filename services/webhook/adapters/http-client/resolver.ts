@@ -42,8 +42,8 @@ export function createResolver(options: {
 async function mergeAddresses(v4: Promise<string[]>, v6: Promise<string[]>): Promise<string[]> {
   const answers: string[][] = [];
   const both = Promise.allSettled(
-    [v4, v6].map(async (question, at) => {
-      answers[at] = await question;
+    [v4, v6].map(async (query, at) => {
+      answers[at] = await query;
     }),
   );
   const enough = new AbortController();

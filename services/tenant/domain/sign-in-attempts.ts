@@ -1,4 +1,4 @@
-/** Requests for sign-in links, counted for one e-mail address or one caller's address. */
+/** Requests for sign-in links of one e-mail address or one caller's address, or codes of one person. */
 export type Attempts = {
   readonly count: number;
   /** No further one before. */

@@ -1,7 +1,7 @@
 /** Customers' records against the messages at rest (invariants 3, 4 and 5 of the design). */
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
-import type { Books, MessageRow } from "./books.ts";
 import type { Cancel, Sent } from "./customers.ts";
+import type { MessageRow, StoredData } from "./database-reader.ts";
 
 /** The transitions of docs/contract.md#statuses, repeated here on purpose. */
 const MOVES: Readonly<Record<string, readonly string[]>> = {
@@ -15,11 +15,11 @@ const FIRST = new Set(["scheduled", "queued", "rejected"]);
 const FINAL = new Set(["delivered", "undelivered", "expired", "rejected", "failed", "cancelled"]);
 
 /** Every response to a customer must be true, and no other change may have happened. */
-export function judgeMessages(
+export function checkMessages(
   sent: readonly Sent[],
   cancels: readonly Cancel[],
   tenantIds: readonly string[],
-  { messages, sends }: Books,
+  { messages, sends }: StoredData,
 ): FoundBreach[] {
   const tenants = new Set(tenantIds);
   const own = messages.filter(({ tenant_id }) => tenants.has(tenant_id));
@@ -29,15 +29,15 @@ export function judgeMessages(
   const stored = new Map(sends.map((row) => [row._id, row]));
   const invented = own.filter((row) => !known.has(row.client_reference ?? ""));
   return [
-    ...sent.flatMap((one) => judgeSend(one, byReference.get(one.order.reference) ?? [])),
-    ...cancels.flatMap((cancel) => judgeCancel(cancel, byId.get(cancel.messageId))),
-    ...own.flatMap(judgePath),
-    ...own.flatMap((row) => judgeSendRow(row, stored.get(row.reservation_id ?? ""))),
+    ...sent.flatMap((one) => checkSend(one, byReference.get(one.order.reference) ?? [])),
+    ...cancels.flatMap((cancel) => checkCancel(cancel, byId.get(cancel.messageId))),
+    ...own.flatMap(checkPath),
+    ...own.flatMap((row) => checkSendRow(row, stored.get(row.reservation_id ?? ""))),
     ...invented.map((row) => breach(4, "a message that nobody asked for", row._id)),
   ];
 }
 
-function judgeSend({ order, tenantId, isTest, isTwin, answer }: Sent, rows: readonly MessageRow[]) {
+function checkSend({ order, tenantId, isTest, isTwin, answer }: Sent, rows: readonly MessageRow[]) {
   const { reference, recipients } = order;
   const found: FoundBreach[] = [];
   const add = (invariant: number, what: string) =>
@@ -67,7 +67,7 @@ function judgeSend({ order, tenantId, isTest, isTwin, answer }: Sent, rows: read
   return found;
 }
 
-function judgeCancel({ messageId, answer }: Cancel, row: MessageRow | undefined): FoundBreach[] {
+function checkCancel({ messageId, answer }: Cancel, row: MessageRow | undefined): FoundBreach[] {
   if (answer === undefined) return [];
   const isCancelled = row?.status === "cancelled";
   if (answer.status === 200 && !isCancelled) {
@@ -79,29 +79,29 @@ function judgeCancel({ messageId, answer }: Cancel, row: MessageRow | undefined)
   return [];
 }
 
-function judgePath({ _id, status, phase, history }: MessageRow): FoundBreach[] {
+function checkPath({ _id, status, phase, history }: MessageRow): FoundBreach[] {
   const path = history.map((change) => change.status);
-  const told = path.join(" > ");
+  const reported = path.join(" > ");
   const found: FoundBreach[] = [];
-  if (!FIRST.has(path[0] ?? "")) found.push(breach(5, `the path begins wrongly: ${told}`, _id));
+  if (!FIRST.has(path[0] ?? "")) found.push(breach(5, `the path begins wrongly: ${reported}`, _id));
   path.forEach((next, at) => {
     const before = path[at - 1];
     if (before !== undefined && MOVES[before]?.includes(next) !== true) {
-      found.push(breach(5, `not in the table: ${told}`, _id));
+      found.push(breach(5, `not in the table: ${reported}`, _id));
     }
   });
   history.forEach(({ at }, place) => {
     const before = history[place - 1]?.at;
     if (before !== undefined && at < before) {
-      found.push(breach(5, `the history runs backwards: ${told}`, _id));
+      found.push(breach(5, `the history runs backwards: ${reported}`, _id));
     }
   });
-  if (path.at(-1) !== status) found.push(breach(5, `${status} after ${told}`, _id));
+  if (path.at(-1) !== status) found.push(breach(5, `${status} after ${reported}`, _id));
   if (!FINAL.has(status)) found.push(breach(5, `still ${status} (${phase ?? "no phase"})`, _id));
   return found;
 }
 
-function judgeSendRow(
+function checkSendRow(
   { _id, status, held, reservation_id: id }: MessageRow,
   send: { readonly fenced?: boolean } | undefined,
 ): FoundBreach[] {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { KeyLocks } from "../../../gateway/idempotency/lock.ts";
-import { runOnce } from "../../../gateway/idempotency/run-once.ts";
+import { runLocked } from "../../../gateway/idempotency/run-locked.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 
 describe("a keyed request", () => {
@@ -22,7 +22,7 @@ describe("a keyed request", () => {
   it("runs under its lock, and releases it", async () => {
     const { keeper, released } = keyLocks("acquired");
     expect(
-      await runOnce(
+      await runLocked(
         keeper,
         request(async () => undefined),
       ),
@@ -38,14 +38,14 @@ describe("a keyed request", () => {
         throw new AppError("validation_error", "No.");
       },
     };
-    expect(await codeOf(runOnce(keeper, failing))).to.equal("validation_error");
+    expect(await codeOf(runLocked(keeper, failing))).to.equal("validation_error");
     expect(released).to.deep.equal(["s"]);
   });
 
   it("runs without a lock when Redis is unavailable, and reports it", async () => {
     const { keeper } = keyLocks("unknown");
     expect(
-      await runOnce(
+      await runLocked(
         keeper,
         request(async () => undefined),
       ),
@@ -56,7 +56,7 @@ describe("a keyed request", () => {
     const { keeper } = keyLocks("busy_same");
     expect(
       await codeOf(
-        runOnce(
+        runLocked(
           keeper,
           request(async () => undefined),
         ),
@@ -71,7 +71,7 @@ describe("a keyed request", () => {
     it(`gets the stored response when ${when}`, async () => {
       const { keeper } = keyLocks(state);
       const asked = request(async () => "stored");
-      expect(await runOnce(keeper, asked)).to.equal("stored");
+      expect(await runLocked(keeper, asked)).to.equal("stored");
     });
   }
 
@@ -80,7 +80,7 @@ describe("a keyed request", () => {
     const lookup = async () => {
       throw new AppError("service_unavailable", "Away.");
     };
-    expect(await codeOf(runOnce(keeper, request(lookup)))).to.equal("conflict");
+    expect(await codeOf(runLocked(keeper, request(lookup)))).to.equal("conflict");
   });
 
   it("is service_unavailable when the lookup is unavailable and another body holds the lock", async () => {
@@ -88,7 +88,7 @@ describe("a keyed request", () => {
     const lookup = async () => {
       throw new AppError("service_unavailable", "Away.");
     };
-    expect(await codeOf(runOnce(keeper, request(lookup)))).to.equal("service_unavailable");
+    expect(await codeOf(runLocked(keeper, request(lookup)))).to.equal("service_unavailable");
   });
 
   for (const [what, release, isWaitedFor] of [
@@ -112,7 +112,7 @@ describe("a keyed request", () => {
           throw new AppError("validation_error", "No.");
         },
       };
-      expect(await codeOf(runOnce(keeper, failing))).to.equal("validation_error");
+      expect(await codeOf(runLocked(keeper, failing))).to.equal("validation_error");
       expect(isFree).to.equal(isWaitedFor);
     });
   }
@@ -120,7 +120,7 @@ describe("a keyed request", () => {
   it("is idempotency_key_reused while another body runs", async () => {
     const { keeper } = keyLocks("busy_other");
     const answer = await codeOf(
-      runOnce(
+      runLocked(
         keeper,
         request(async () => undefined),
       ),

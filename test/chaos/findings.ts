@@ -1,22 +1,28 @@
-/** Collects the findings of all judges. */
+/** Collects the findings of all checks. */
 import { readFileSync } from "node:fs";
 import { layoutOf } from "../../deploy/dev/paths.ts";
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { Forbidden } from "../support/log-scan.ts";
 import { readCounters } from "../support/simulator-control.ts";
 import { overlooked, smsctl } from "../support/smsctl.ts";
-import { asText, type BookReader, type Books, errorCodeOf, type MessageRow } from "./books.ts";
 import { ATTEMPTS, type ChaosStack, RETRY_DELAYS_MS } from "./chaos-stack.ts";
+import { addCounters, checkCarrier } from "./check-carrier.ts";
+import { checkLogs, type LogScan } from "./check-logs.ts";
+import { checkMessages } from "./check-messages.ts";
+import { checkMoney } from "./check-money.ts";
+import { checkEnds, checkStrikes } from "./check-storm.ts";
+import { checkLateness, checkWebhooks, excuse, givenUp, healthyOf } from "./check-webhooks.ts";
+import { checkYield } from "./check-yield.ts";
 import type { Client } from "./client.ts";
 import type { Customers } from "./customers.ts";
+import {
+  asText,
+  type DatabaseReader,
+  errorCodeOf,
+  type MessageRow,
+  type StoredData,
+} from "./database-reader.ts";
 import type { Drained } from "./drain.ts";
-import { addCounters, judgeCarrier } from "./judge-carrier.ts";
-import { judgeLogs, type LogScan } from "./judge-logs.ts";
-import { judgeMessages } from "./judge-messages.ts";
-import { judgeMoney } from "./judge-money.ts";
-import { judgeEnds, judgeStrikes } from "./judge-storm.ts";
-import { excuse, givenUp, healthyOf, judgeLateness, judgeWebhooks } from "./judge-webhooks.ts";
-import { judgeYield } from "./judge-yield.ts";
 import { MARKER } from "./orders.ts";
 import type { Receivers } from "./receivers.ts";
 import type { Done } from "./storm.ts";
@@ -25,7 +31,7 @@ import { PROCESSES } from "./topology.ts";
 import { backlogOf, outagesOf } from "./webhook-backlog.ts";
 
 /** The result of the run. */
-export type Verdict = {
+export type Findings = {
   readonly breaches: readonly FoundBreach[];
   /** Findings that are no breach: the machine was overloaded, or the finding is minor. */
   readonly excused: readonly FoundBreach[];
@@ -48,7 +54,7 @@ type Parts = {
   readonly customers: Customers;
   readonly receivers: Receivers;
   readonly tenants: readonly Tenant[];
-  readonly books: BookReader;
+  readonly storedData: DatabaseReader;
   readonly drained: Drained;
   /** The load average per core over the storm. */
   readonly loadPerCore: number;
@@ -56,40 +62,40 @@ type Parts = {
   readonly minutes: number;
 };
 
-/** Reads all records and runs all judges. */
-export async function passVerdict(parts: Parts): Promise<Verdict> {
+/** Reads all records and runs all checks. */
+export async function collectFindings(parts: Parts): Promise<Findings> {
   const { stack, client, customers, receivers, tenants, drained } = parts;
   const endpoints = tenants.flatMap((tenant) => tenant.endpoints);
-  const books = await parts.books.read(healthyOf(endpoints).map(({ id }) => id));
+  const storedData = await parts.storedData.read(healthyOf(endpoints).map(({ id }) => id));
   const tenantIds = tenants.map(({ id }) => id);
-  const own = books.messages.filter(({ tenant_id }) => tenantIds.includes(tenant_id));
+  const own = storedData.messages.filter(({ tenant_id }) => tenantIds.includes(tenant_id));
   const controls = [stack.file.smsc.control, stack.secondControl];
   const counters = await Promise.all(controls.map(readCounters));
-  const carrier = judgeCarrier(own, addCounters(counters), books.parked);
+  const carrier = checkCarrier(own, addCounters(counters), storedData.parked);
   const backlog = backlogOf(outagesOf(parts.faults, stack.crashes));
-  const lateness = judgeLateness(endpoints, receivers.hooks, RETRY_DELAYS_MS, backlog);
+  const lateness = checkLateness(endpoints, receivers.hooks, RETRY_DELAYS_MS, backlog);
   const isOverloaded = parts.loadPerCore > LOAD_PER_CORE_MAX;
-  const unreached = givenUp(books.failedDeliveries, endpoints, ATTEMPTS);
-  const { excused, notes } = excuse(unreached, books.deliveries, isOverloaded);
+  const unreached = givenUp(storedData.failedDeliveries, endpoints, ATTEMPTS);
+  const { excused, notes } = excuse(unreached, storedData.deliveries, isOverloaded);
   const count = (name: "total" | "refused" | "duplicates") =>
     counters.reduce((sum, one) => sum + one[name], 0);
   const logs = await scanLogs(parts);
   const accepted = customers.sent.filter(({ answer }) => answer?.status === 202).length;
-  const left = Object.entries(books.left).filter(([, count]) => count > 0);
+  const left = Object.entries(storedData.left).filter(([, count]) => count > 0);
   const breaches = [
     ...drained.breaches,
     ...customers.breaches,
-    ...judgeAnswers(client),
-    ...judgeMessages(customers.sent, customers.cancels, tenantIds, books),
-    ...judgeMoney(books, tenants),
+    ...checkAnswers(client),
+    ...checkMessages(customers.sent, customers.cancels, tenantIds, storedData),
+    ...checkMoney(storedData, tenants),
     ...carrier.breaches,
-    ...judgeYield(own, accepted),
-    ...judgeWebhooks(own, endpoints, receivers.hooks, excused),
+    ...checkYield(own, accepted),
+    ...checkWebhooks(own, endpoints, receivers.hooks, excused),
     ...(isOverloaded ? [] : lateness.breaches),
     ...left.map(([name, count]) => ({ invariant: 6, what: `${count} left in ${name}`, ids: [] })),
     ...logs.breaches,
-    ...judgeStorm(parts),
-    ...(await ownCheck(stack, books)),
+    ...checkStorm(parts),
+    ...(await ownCheck(stack, storedData)),
   ];
   const suspects = new Set(breaches.flatMap(({ ids }) => ids));
   return {
@@ -106,16 +112,17 @@ export async function passVerdict(parts: Parts): Promise<Verdict> {
       in_doubt_taken: carrier.inDoubt.taken,
       in_doubt_not_taken: carrier.inDoubt.notTaken,
       incomplete: carrier.inDoubt.incomplete,
-      settlements: books.settlements.length,
-      holds_fenced: books.reservations.filter(({ fenced_amount }) => fenced_amount > 0n).length,
+      settlements: storedData.settlements.length,
+      holds_fenced: storedData.reservations.filter(({ fenced_amount }) => fenced_amount > 0n)
+        .length,
       webhooks: receivers.hooks.length,
-      deliveries: books.deliveries,
+      deliveries: storedData.deliveries,
       deliveries_unreached: unreached.size,
       deliveries_to_hanging_open: drained.open.hanging,
       retries: lateness.retries,
       latest_retry_ms: lateness.latestMs,
       latest_retry_unexplained_ms: Math.round(lateness.latestUnexplainedMs),
-      receipts_parked: books.parked.length,
+      receipts_parked: storedData.parked.length,
       log_lines: logs.lines,
       drain_ms: Math.round(drained.tookMs),
       crashes: stack.crashes.length,
@@ -137,13 +144,13 @@ function describeEnd(message: MessageRow): string {
   return code === undefined ? status : `${status} ${code}`;
 }
 
-function judgeStorm({ stack, faults, minutes }: Parts): FoundBreach[] {
+function checkStorm({ stack, faults, minutes }: Parts): FoundBreach[] {
   // Without small file systems there are no disk faults; the run printed that at its start.
   const missing = stack.disks.reason === undefined ? [] : ["disk_full"];
-  return [...judgeStrikes(faults, minutes, missing), ...judgeEnds(stack.crashes, faults)];
+  return [...checkStrikes(faults, minutes, missing), ...checkEnds(stack.crashes, faults)];
 }
 
-function judgeAnswers({ leaks, faults }: Client): FoundBreach[] {
+function checkAnswers({ leaks, faults }: Client): FoundBreach[] {
   return [
     ...leaks.map((noted) => ({ invariant: 10, ...noted })),
     ...faults.map((noted) => ({ invariant: 0, ...noted })),
@@ -151,7 +158,7 @@ function judgeAnswers({ leaks, faults }: Client): FoundBreach[] {
 }
 
 function scanLogs({ stack, tenants, customers }: Parts): Promise<LogScan> {
-  return judgeLogs(layoutOf(stack.dir).logDir, {
+  return checkLogs(layoutOf(stack.dir).logDir, {
     forbidden: forbiddenIn(stack, tenants),
     recipients: recipientsOf(customers),
     writers: PROCESSES.map(({ name }) => name),
@@ -184,10 +191,10 @@ function forbiddenIn(stack: ChaosStack, tenants: readonly Tenant[]): Forbidden[]
  * `smsctl check` must be clean and have compared everything. Retries for a while, because settlement takes
  * time.
  */
-async function ownCheck({ file }: ChaosStack, books: Books): Promise<FoundBreach[]> {
+async function ownCheck({ file }: ChaosStack, storedData: StoredData): Promise<FoundBreach[]> {
   const check = await smsctl(file, "check");
   if (check.code === 0) {
-    const { messages, settlements, wallets } = books;
+    const { messages, settlements, wallets } = storedData;
     const least = { messages, settlements, wallets };
     const counts = Object.entries(least).map(([what, rows]) => [what, rows.length] as const);
     return overlooked(check.value, Object.fromEntries(counts)).map((what) => {

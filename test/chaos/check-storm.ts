@@ -20,15 +20,15 @@ export function countStrikes(faults: readonly Done[]): Record<string, Strikes> {
 }
 
 /** Shorter runs plan few faults of a kind, and all of them may hit processes that are already down. */
-const JUDGED_MINUTES_MIN = 10;
+const CHECKED_MINUTES_MIN = 10;
 
 /** A long storm whose faults of one kind all missed proves nothing about them; `missing` may. */
-export function judgeStrikes(
+export function checkStrikes(
   faults: readonly Done[],
   minutes: number,
   missing: readonly string[],
 ): FoundBreach[] {
-  if (minutes < JUDGED_MINUTES_MIN) return [];
+  if (minutes < CHECKED_MINUTES_MIN) return [];
   return Object.entries(countStrikes(faults))
     .filter(([kind, { struck }]) => struck === 0 && !missing.includes(kind))
     .map(([kind, { planned }]) => {
@@ -48,7 +48,7 @@ const JOURNAL = "carrier-journal";
  * A service never exits by itself. Exceptions: its disk was full, or it had just restarted while one of its
  * servers, or the link to it, was hit.
  */
-export function judgeEnds(crashes: readonly Crash[], faults: readonly Done[]): FoundBreach[] {
+export function checkEnds(crashes: readonly Crash[], faults: readonly Done[]): FoundBreach[] {
   const found: FoundBreach[] = [];
   for (const crash of crashes) {
     const service = PROCESSES.find(({ name }) => name === crash.name)?.service;

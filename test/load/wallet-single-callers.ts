@@ -1,6 +1,6 @@
 /**
  * Eight callers that each place one hold at a time on a wallet of their own, in a process of their
- * own: `node test/load/wallet-calm-callers.ts <target> <milliseconds>` prints their rate as JSON.
+ * own: `node test/load/wallet-single-callers.ts <target> <milliseconds>` prints their rate as JSON.
  */
 import { connectWallet } from "../support/wallet-process.ts";
 import { newTenant, placeOne, rateFor } from "./wallet-calls.ts";

@@ -11,7 +11,7 @@ export type Run = {
 };
 
 /** The results of a system at rising rates. */
-export type Climb = {
+export type RateSearch = {
   /** The highest rate that was held, in messages a second; 0 where none was. */
   readonly perSecond: number;
   readonly acceptP99Ms: number;
@@ -31,18 +31,18 @@ const TRIES = 2;
  * The highest steady rate at which each system brings messages to their end as fast as they come.
  * Systems take turns, so that what else the machine does meets all of them.
  */
-export async function climb<Name extends string>(
+export async function searchHighestRate<Name extends string>(
   systems: Readonly<Record<Name, Driven>>,
-): Promise<Readonly<Record<Name, Climb>>> {
+): Promise<Readonly<Record<Name, RateSearch>>> {
   const names = Object.keys(systems) as Name[];
   const runs = new Map<Name, (Run & EndToEnd)[]>(names.map((name) => [name, []]));
-  const climbing = new Set(names);
-  while (climbing.size > 0) {
-    for (const name of climbing) {
+  const searching = new Set(names);
+  while (searching.size > 0) {
+    for (const name of searching) {
       const before = runs.get(name) ?? [];
       const offered = nextRate(before);
       if (offered === undefined) {
-        climbing.delete(name);
+        searching.delete(name);
         continue;
       }
       const measured = await systems[name]({ perSecond: offered, seconds: RUN_S });
@@ -51,8 +51,8 @@ export async function climb<Name extends string>(
       process.stdout.write(`${name}: ${describe(run)}\n`);
     }
   }
-  const climbs = names.map((name) => [name, climbOf(runs.get(name) ?? [])] as const);
-  return Object.fromEntries(climbs) as Record<Name, Climb>;
+  const results = names.map((name) => [name, searchResult(runs.get(name) ?? [])] as const);
+  return Object.fromEntries(results) as Record<Name, RateSearch>;
 }
 
 /**
@@ -77,7 +77,7 @@ function isHeld({ done, wanted, refused, tailS }: EndToEnd): boolean {
   return refused === 0 && done === wanted && tailS <= TAIL_S;
 }
 
-function climbOf(runs: readonly (Run & EndToEnd)[]): Climb {
+function searchResult(runs: readonly (Run & EndToEnd)[]): RateSearch {
   const best = runs.findLast((run) => run.isHeld);
   return { perSecond: best?.offered ?? 0, acceptP99Ms: best?.acceptP99Ms ?? 0, runs };
 }

@@ -25,7 +25,7 @@ type Parsed = { readonly record: string[]; readonly info: { readonly lines: numb
 /** The cells of a line by the names of the header row, in the header's order. */
 export type CsvRow = { readonly line: number; readonly cells: ReadonlyMap<string, string> };
 
-/** What a file must look like. */
+/** The required form of a file. */
 export type CsvForm = {
   /** The column that every file has, in lower case. */
   readonly required: string;

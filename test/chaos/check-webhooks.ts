@@ -1,6 +1,6 @@
 /** Compares the requests to the customers' webhook servers with the messages' histories (invariants 6, 9). */
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
-import type { FailedDelivery, MessageRow } from "./books.ts";
+import type { FailedDelivery, MessageRow } from "./database-reader.ts";
 import { type Endpoint, HANGING_KINDS, HEALTHY_KINDS, type Hook, readEvent } from "./receivers.ts";
 import type { Backlog } from "./webhook-backlog.ts";
 
@@ -65,7 +65,7 @@ export function excuse(
  * Each healthy endpoint of a tenant accepted each change of its mode, under one event id and signed; no endpoint of
  * another tenant or mode received it. A refused request does not count as accepted.
  */
-export function judgeWebhooks(
+export function checkWebhooks(
   messages: readonly MessageRow[],
   endpoints: readonly Endpoint[],
   hooks: readonly Hook[],
@@ -91,7 +91,7 @@ export function judgeWebhooks(
     if (kind === "disabled" || kind === "deleted") add(6, `a webhook to a ${kind} endpoint`, id);
     if (!hook.isSigned) add(6, "a webhook whose signature is wrong", deliveryId);
     if (hook.tenantId !== tenantId) add(9, "a webhook of another tenant", deliveryId, id);
-    judgeEvent(hook, byMessage.get(messageId), endpoint, add);
+    checkEvent(hook, byMessage.get(messageId), endpoint, add);
     const change = `${messageId} ${status}`;
     if ((events.get(change) ?? eventId) !== eventId) {
       add(6, `two event ids for ${status}`, messageId, eventId, events.get(change) ?? "");
@@ -140,7 +140,7 @@ type Lateness = {
  * endpoints wait for each other's slots and are not counted. A `flaky` endpoint must have retries;
  * without any, nothing was compared.
  */
-export function judgeLateness(
+export function checkLateness(
   endpoints: readonly Endpoint[],
   hooks: readonly Hook[],
   retryDelaysMs: readonly number[],
@@ -186,7 +186,7 @@ export function healthyOf(endpoints: readonly Endpoint[]): Endpoint[] {
   return endpoints.filter(({ kind }) => HEALTHY_KINDS.has(kind));
 }
 
-function judgeEvent(
+function checkEvent(
   { messageId, status, previous, deliveryId }: Hook,
   message: MessageRow | undefined,
   { tenantId, mode }: Endpoint,

@@ -1,6 +1,6 @@
 /** Whether the run brought anything about: a service that does nothing breaks no other promise. */
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
-import { errorCodeOf, type MessageRow } from "./books.ts";
+import { errorCodeOf, type MessageRow } from "./database-reader.ts";
 import { isPlainNumber } from "./orders.ts";
 
 /** Of the messages to plain numbers; a half-hour storm leaves more than 19 of 20. */
@@ -14,7 +14,7 @@ const UNKNOWN_SHARE_MAX = 0.25;
 const UNKNOWN_ALWAYS_MAX = 100;
 
 /** Orders were accepted, what was accepted was mostly delivered, and little of it ended in doubt. */
-export function judgeYield(messages: readonly MessageRow[], accepted: number): FoundBreach[] {
+export function checkYield(messages: readonly MessageRow[], accepted: number): FoundBreach[] {
   const found: FoundBreach[] = [];
   const add = (what: string) => void found.push({ invariant: 3, what, ids: [] });
   if (accepted === 0) add("no order was accepted");

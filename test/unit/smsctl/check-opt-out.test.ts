@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { TrafficClass } from "../../../proto/gen/sms/v1/sender_id_pb.js";
-import { isDespiteOptOut } from "../../../services/smsctl/check/judge-opt-out.ts";
+import { isDespiteOptOut } from "../../../services/smsctl/check/check-opt-out.ts";
 
 const AT_MS = 1_000_000;
 const OPT_OUT = { sender: "", createdAtMs: BigInt(AT_MS) };

@@ -6,9 +6,9 @@ import type { Scope } from "../app/ports.ts";
 
 type Target = { readonly tenantId: string; readonly mode: Mode; readonly campaignId: string };
 
-/** Whose campaign a request names, and which; a malformed id is `not_found`, like an unknown one. */
+/** The owner and the id of the campaign that a request names; a malformed id is `not_found`, like an unknown one. */
 export function targetOf({ tenantId, mode, campaignId }: Target): { scope: Scope; id: string } {
-  // Without a tenant a campaign of any would be found.
+  // Without a tenant the query would find campaigns of all tenants.
   if (tenantId === "" || !isId("campaign", campaignId)) {
     throw new AppError("not_found", "There is no such campaign.");
   }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ApiProblem } from "../api/http.ts";
-import { TITLE } from "../core/place.ts";
+import { TITLE } from "../core/console-path.ts";
 import { showAge, showTime } from "../core/time.ts";
 
 /** The heading of a page; it gets the focus when the page opens, so that a screen reader says it. */
@@ -33,7 +33,7 @@ export function PageTitle({
   );
 }
 
-/** What went wrong, what to do, and the request's id for support. */
+/** An error, the next step, and the request's id for support. */
 export function ProblemBox({ problem }: { readonly problem: ApiProblem | undefined }) {
   if (problem === undefined) return null;
   return (

@@ -29,7 +29,7 @@ export type KeyedRequest<T> = {
  * busy lock: the holder may have finished and be about to release, or it may be a request that the record will
  * refuse because the key belongs to this one.
  */
-export async function runOnce<T>(locks: KeyLocks, request: KeyedRequest<T>): Promise<T> {
+export async function runLocked<T>(locks: KeyLocks, request: KeyedRequest<T>): Promise<T> {
   const lock = await locks.acquire(request.scope, request.fingerprint);
   if (lock.state === "busy_other" || lock.state === "busy_same") {
     const stored = await request.lookup(BUSY_LOOKUP_MS).catch((error: unknown) => {

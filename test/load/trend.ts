@@ -1,13 +1,13 @@
 /** One sample of something: when, in seconds from the start, and how much. */
 export type Sample = readonly [atS: number, value: number];
 
-/** How much a series may rise over the time it is judged by; the larger of the two counts. */
+/** How much a series may rise over the time it is checked by; the larger of the two counts. */
 export type Tolerance = { readonly share: number; readonly absolute: number };
 
 /** The trend of a series. */
-export type Verdict = {
+export type Trend = {
   readonly median: number;
-  /** By how much the fitted line rises from the first to the last sample judged. */
+  /** By how much the fitted line rises from the first to the last sample checked. */
   readonly rise: number;
   readonly perHour: number;
   readonly isFlat: boolean;
@@ -24,19 +24,19 @@ const SAMPLES_MAX = 400;
  * pairs of samples (Theil and Sen): single outliers, such as a collection of garbage or a pause of
  * the machine, hardly move it. A series that falls is flat.
  */
-export function judge(samples: readonly Sample[], tolerance: Tolerance): Verdict {
+export function trendOf(samples: readonly Sample[], tolerance: Tolerance): Trend {
   const lastS = samples.at(-1)?.[0] ?? 0;
-  const judged = thin(samples.filter(([atS]) => atS >= lastS * WARM_UP_SHARE));
-  if (judged.length < 3) throw new Error("too few samples to judge by");
+  const checked = thin(samples.filter(([atS]) => atS >= lastS * WARM_UP_SHARE));
+  if (checked.length < 3) throw new Error("too few samples to check by");
   const slopes: number[] = [];
-  judged.forEach(([atS, value], index) => {
-    for (const [laterS, later] of judged.slice(index + 1)) {
+  checked.forEach(([atS, value], index) => {
+    for (const [laterS, later] of checked.slice(index + 1)) {
       if (laterS > atS) slopes.push((later - value) / (laterS - atS));
     }
   });
   const slope = middle(slopes);
-  const median = middle(judged.map(([, value]) => value));
-  const rise = slope * (lastS - (judged[0]?.[0] ?? 0));
+  const median = middle(checked.map(([, value]) => value));
+  const rise = slope * (lastS - (checked[0]?.[0] ?? 0));
   const allowed = Math.max(tolerance.share * Math.abs(median), tolerance.absolute);
   return { median, rise, perHour: slope * 3600, isFlat: rise <= allowed };
 }

@@ -17,7 +17,7 @@ export type LogScan = { readonly lines: number; readonly breaches: readonly Foun
  * Scans a folder of logs; `recipients` are numbers as `+234…`, `writers` the processes that have each written
  * `<name>.log`. An empty log of theirs is a breach: nothing of it was scanned.
  */
-export async function judgeLogs(
+export async function checkLogs(
   dir: string,
   {
     forbidden,
@@ -36,7 +36,7 @@ export async function judgeLogs(
   for (const name of readdirSync(dir)) {
     const file = join(dir, name);
     let piece = "";
-    const judge = () => {
+    const check = () => {
       const leaks = findLeaks(piece, forbidden);
       for (const { kind, line } of [...leaks, ...findDigits(piece, "a recipient", runs)]) {
         if (breaches.length >= NAMED_MAX) break;
@@ -49,9 +49,9 @@ export async function judgeLogs(
       silent.delete(name);
       lines += 1;
       piece += `${line}\n`;
-      if (piece.length > PIECE_LENGTH) judge();
+      if (piece.length > PIECE_LENGTH) check();
     }
-    judge();
+    check();
   }
   for (const name of silent) breaches.push({ invariant: 10, what: `no line in ${name}`, ids: [] });
   return { lines, breaches };

@@ -1,8 +1,8 @@
 /** Small parts of the operators' pages. */
 import { fromUnits, showMoney } from "../../core/money.ts";
 import type { Resource } from "../../core/use-resource.ts";
-import { Loading, ProblemBox, Time } from "../../parts/basics.tsx";
-import { instant } from "../core/values.ts";
+import { Loading, ProblemBox, Time } from "../../parts/common-parts.tsx";
+import { instant } from "../core/protobuf-json.ts";
 
 /** A time in milliseconds, which is a text; 0 is never. */
 export function At({ ms, isAge = false }: { readonly ms: string; readonly isAge?: boolean }) {

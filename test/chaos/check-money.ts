@@ -1,17 +1,17 @@
 /** Compares messages with holds, settlements and the recomputed ledger (invariants 1, 2 and 3). */
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
-import type { Books, MessageRow, MovementRow, SettlementRow } from "./books.ts";
+import type { MessageRow, MovementRow, SettlementRow, StoredData } from "./database-reader.ts";
 
 /** A tenant and its payments, as counted by the payers. */
 export type Payer = { readonly id: string; readonly funded: bigint };
 
 /** The messages and payments explain every amount. */
-export function judgeMoney(books: Books, payers: readonly Payer[]): FoundBreach[] {
+export function checkMoney(storedData: StoredData, payers: readonly Payer[]): FoundBreach[] {
   return [
-    ...judgeSettlements(books),
-    ...judgeHolds(books),
-    ...judgeLedger(books),
-    ...payers.flatMap((payer) => judgeBalance(books, payer)),
+    ...checkSettlements(storedData),
+    ...checkHolds(storedData),
+    ...checkLedger(storedData),
+    ...payers.flatMap((payer) => checkBalance(storedData, payer)),
   ];
 }
 
@@ -19,17 +19,17 @@ function wasSent({ history }: MessageRow): boolean {
   return history.some(({ status }) => status === "sent");
 }
 
-function judgeSettlements({ messages, settlements }: Books): FoundBreach[] {
+function checkSettlements({ messages, settlements }: StoredData): FoundBreach[] {
   const byMessage = new Map(settlements.map((row) => [row._id, row]));
   const ids = new Set(messages.map(({ _id }) => _id));
-  const found = messages.flatMap((message) => judgeCharge(message, byMessage.get(message._id)));
+  const found = messages.flatMap((message) => checkCharge(message, byMessage.get(message._id)));
   for (const { _id } of settlements) {
     if (!ids.has(_id)) found.push(breach(2, "a settlement without a message", _id));
   }
   return found;
 }
 
-function judgeCharge(message: MessageRow, settlement: SettlementRow | undefined): FoundBreach[] {
+function checkCharge(message: MessageRow, settlement: SettlementRow | undefined): FoundBreach[] {
   const { _id, held, amount, unit_price: price, segments, routes } = message;
   const isSent = wasSent(message);
   if (isSent !== (amount !== undefined)) return [breach(2, "sent and charged disagree", _id)];
@@ -53,7 +53,7 @@ function judgeCharge(message: MessageRow, settlement: SettlementRow | undefined)
     : [breach(2, "settled under another hold", _id)];
 }
 
-function judgeHolds({ messages, sends, reservations }: Books): FoundBreach[] {
+function checkHolds({ messages, sends, reservations }: StoredData): FoundBreach[] {
   const heldBy = new Map<string, bigint>();
   for (const { reservation_id: id, held } of messages) {
     if (id !== undefined && held > 0n) heldBy.set(id, (heldBy.get(id) ?? 0n) + held);
@@ -79,7 +79,7 @@ function judgeHolds({ messages, sends, reservations }: Books): FoundBreach[] {
 }
 
 /** Recomputes the ledger from its first entry; every movement must have exactly one cause. */
-function judgeLedger({ movements, reservations, settlements, wallets }: Books): FoundBreach[] {
+function checkLedger({ movements, reservations, settlements, wallets }: StoredData): FoundBreach[] {
   const found: FoundBreach[] = [];
   for (const wallet of wallets) {
     const own = movements
@@ -133,7 +133,7 @@ function sumBy(
 }
 
 /** The balance is the payments minus the messages' prices. */
-function judgeBalance({ messages, wallets, movements }: Books, { id, funded }: Payer) {
+function checkBalance({ messages, wallets, movements }: StoredData, { id, funded }: Payer) {
   const charged = messages
     .filter((message) => message.tenant_id === id && message.held > 0n)
     .reduce((sum, { amount = 0n }) => sum + amount, 0n);

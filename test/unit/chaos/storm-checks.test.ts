@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import type { MessageRow } from "../../chaos/books.ts";
-import { judgeLogs } from "../../chaos/judge-logs.ts";
-import { countStrikes, judgeEnds, judgeStrikes } from "../../chaos/judge-storm.ts";
-import { excuse } from "../../chaos/judge-webhooks.ts";
-import { judgeYield } from "../../chaos/judge-yield.ts";
+import { checkLogs } from "../../chaos/check-logs.ts";
+import { checkEnds, checkStrikes, countStrikes } from "../../chaos/check-storm.ts";
+import { excuse } from "../../chaos/check-webhooks.ts";
+import { checkYield } from "../../chaos/check-yield.ts";
+import type { MessageRow } from "../../chaos/database-reader.ts";
 import type { Fault, FaultKind } from "../../chaos/plan.ts";
 import { type Done, moodSeed } from "../../chaos/storm.ts";
 
@@ -35,16 +35,16 @@ describe("the yield of a chaos run", () => {
     const good = [...messages(900, "delivered"), ...unknown(112), ...messages(50, "expired")];
     const aside = [...messages(2000, "rejected"), ...messages(2000, "cancelled")];
     const tests = messages(2000, "failed", { mode: "test" });
-    expect(judgeYield([...good, ...aside, ...tests], 900)).to.deep.equal([]);
+    expect(checkYield([...good, ...aside, ...tests], 900)).to.deep.equal([]);
   });
 
   it("does not count the faults of test numbers", () => {
     const special = messages(300, "expired", { to: SPECIAL });
-    expect(judgeYield([...messages(10, "delivered"), ...special], 310)).to.deep.equal([]);
+    expect(checkYield([...messages(10, "delivered"), ...special], 310)).to.deep.equal([]);
   });
 
   it("may be in doubt for a short run's hundred", () => {
-    expect(judgeYield([...messages(10, "delivered"), ...unknown(100)], 110)).to.deep.equal([]);
+    expect(checkYield([...messages(10, "delivered"), ...unknown(100)], 110)).to.deep.equal([]);
   });
 
   for (const [what, list, accepted, words] of [
@@ -71,7 +71,7 @@ describe("the yield of a chaos run", () => {
     ],
   ] as const) {
     it(`is too little where ${what}`, () => {
-      expect(whats(judgeYield(list, accepted))).to.include(words);
+      expect(whats(checkYield(list, accepted))).to.include(words);
     });
   }
 });
@@ -112,7 +112,7 @@ describe("a process that ends by itself in a chaos run", () => {
     ],
   ] as const) {
     it(`may, where it ${what}`, () => {
-      expect(judgeEnds(crashes, faults)).to.deep.equal([]);
+      expect(checkEnds(crashes, faults)).to.deep.equal([]);
     });
   }
 
@@ -128,7 +128,7 @@ describe("a process that ends by itself in a chaos run", () => {
     ["its start was long ago", [done("kill", NAME, 90_000), done("kill", "mongod")]],
   ] as const) {
     it(`must not, where ${what}`, () => {
-      expect(whats(judgeEnds([end(NAME)], faults))).to.include(`${NAME} ended by itself`);
+      expect(whats(checkEnds([end(NAME)], faults))).to.include(`${NAME} ended by itself`);
     });
   }
 });
@@ -150,11 +150,11 @@ describe("the faults of a chaos run", () => {
   });
 
   it("must strike at least once by kind in a long run, where the machine can do them", () => {
-    expect(judgeStrikes(faults, 2, [])).to.deep.equal([]);
-    expect(whats(judgeStrikes(faults, 10, ["disk_full"]))).to.equal(
+    expect(checkStrikes(faults, 2, [])).to.deep.equal([]);
+    expect(whats(checkStrikes(faults, 10, ["disk_full"]))).to.equal(
       "none of 1 faults pause struck",
     );
-    expect(judgeStrikes(faults, 10, [])).to.have.length(2);
+    expect(checkStrikes(faults, 10, [])).to.have.length(2);
   });
 
   it("draw from numbers that the simulator takes, which differ and are the same again", () => {
@@ -189,15 +189,15 @@ describe("the logs of a chaos run", () => {
   before(() => writeFileSync(join(dir, "gateway.log"), "begun\n"));
   after(() => rmSync(dir, { recursive: true }));
 
-  async function judge(text: string): Promise<string> {
+  async function check(text: string): Promise<string> {
     writeFileSync(join(dir, "wallet.log"), text);
     const wanted = { forbidden: [], recipients: [PLAIN], writers: ["wallet", "gateway"] };
-    return whats((await judgeLogs(dir, wanted)).breaches);
+    return whats((await checkLogs(dir, wanted)).breaches);
   }
 
   it("must have lines", async () => {
-    expect(await judge("")).to.equal("no line in wallet.log");
-    expect(await judge("begun\n")).to.equal("");
+    expect(await check("")).to.equal("no line in wallet.log");
+    expect(await check("begun\n")).to.equal("");
   });
 
   for (const text of [
@@ -209,12 +209,12 @@ describe("the logs of a chaos run", () => {
     "recipient_2348030000001",
   ]) {
     it(`must not name a recipient: ${text}`, async () => {
-      expect(await judge(`begun\n${text}\n`)).to.include("a recipient in wallet.log");
+      expect(await check(`begun\n${text}\n`)).to.include("a recipient in wallet.log");
     });
   }
 
   it("may hold other digits", async () => {
     const text = "took 0.08030000001 s; a2348030000001; 102348030000001; 2348030000002345";
-    expect(await judge(`${text}\n`)).to.equal("");
+    expect(await check(`${text}\n`)).to.equal("");
   });
 });

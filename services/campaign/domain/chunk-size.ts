@@ -47,7 +47,7 @@ function allowedByRate({ content, nextFeedAtMs }: Campaign, nowMs: number): numb
   return Math.max(0, Math.floor((since * ratePerSecond) / 1000));
 }
 
-/** What the budget leaves for the next chunk; undefined without a budget. */
+/** The rest of the budget for the next chunk; undefined without a budget. */
 export function budgetLeft({ content, progress, openChunkMax }: Campaign): bigint | undefined {
   if (content.budget === undefined) return undefined;
   return content.budget - progress.charged - progress.held - openChunkMax;

@@ -1,4 +1,4 @@
-/** Reads the databases directly, for the judges to compare with the customers' records. */
+/** Reads the databases directly, for the checks to compare with the customers' records. */
 import { type Db, MongoClient } from "mongodb";
 import { connect } from "nats";
 import { EVENT_STREAM } from "../../services/shared/io/nats.ts";
@@ -79,7 +79,7 @@ export type FailedDelivery = {
 };
 
 /** Everything at rest. */
-export type Books = {
+export type StoredData = {
   readonly messages: readonly MessageRow[];
   readonly sends: readonly SendRow[];
   readonly reservations: readonly ReservationRow[];
@@ -119,11 +119,11 @@ const OUTBOXES = [
 ];
 
 /** The service's databases, read without the service. */
-export type BookReader = {
+export type DatabaseReader = {
   /** The unfinished work of these tenants; `hanging` are their hanging endpoints. */
   open(tenantIds: readonly string[], hangingIds: readonly string[]): Promise<Open>;
   /** All data at rest, with the failed deliveries of these healthy endpoints. */
-  read(healthyIds: readonly string[]): Promise<Books>;
+  read(healthyIds: readonly string[]): Promise<StoredData>;
   close(): Promise<void>;
 };
 
@@ -131,11 +131,11 @@ export type BookReader = {
  * Opens the databases, the event stream and the control ports of the carriers at their own addresses, bypassing every
  * proxy.
  */
-export async function openBooks(
+export async function openDatabaseReader(
   mongodbUri: string,
   natsUrl: string,
   carrierControls: readonly string[],
-): Promise<BookReader> {
+): Promise<DatabaseReader> {
   const client = await new MongoClient(mongodbUri, { useBigInt64: true }).connect();
   const nats = await connect({
     servers: natsUrl,
@@ -221,9 +221,9 @@ export async function openBooks(
         all<unknown>(client.db("sms_carrier"), "parked_receipts", {}),
       ]);
       const movements = batches.flatMap(toMovements);
-      const books = { messages, sends, reservations, settlements, wallets };
+      const storedData = { messages, sends, reservations, settlements, wallets };
       const webhooks = { deliveries, failedDeliveries };
-      return { ...books, ...webhooks, movements, left, parked: parked.map(asText) };
+      return { ...storedData, ...webhooks, movements, left, parked: parked.map(asText) };
     },
     async close() {
       await nats.close();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Runs each item in turn, `everyMs` apart, later when the one before takes longer. */
-export async function paced<T>(
+export async function runAtInterval<T>(
   items: readonly T[],
   everyMs: number,
   run: (item: T, index: number) => Promise<void>,

@@ -9,7 +9,7 @@ export type RowFault = { readonly invariant: number; readonly what: string };
  * Compares a message with the row of its number; returns undefined when they agree. A row names one message. So when
  * each message that is not cancelled is the one that its row names, no row has two of them.
  */
-export function judgeRow(
+export function checkRow(
   message: Pick<Message, "id" | "status">,
   row: Pick<CampaignRecipient, "messageId" | "status"> | undefined,
 ): RowFault | undefined {

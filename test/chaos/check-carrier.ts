@@ -1,6 +1,6 @@
 /** The carrier's own counters against the messages (invariant 7), number by number. */
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
-import { errorCodeOf, type MessageRow } from "./books.ts";
+import { errorCodeOf, type MessageRow } from "./database-reader.ts";
 
 type Submits = { readonly total: number; readonly refused: number; readonly duplicates: number };
 /** Parts whose receipts said delivered, parts whose receipts said anything else, and those of both. */
@@ -49,7 +49,7 @@ export function addCounters(all: readonly CarrierCounters[]): CarrierCounters {
 }
 
 /** Every number belongs to one message, so the counters give its exact number of submits. */
-export function judgeCarrier(
+export function checkCarrier(
   messages: readonly MessageRow[],
   { submits, reported }: CarrierCounters,
   parked: readonly string[] = [],
@@ -82,7 +82,7 @@ export function judgeCarrier(
       const isParked = parked.some((receipt) => receipt.includes(to.slice(1)));
       const said = reported[to.slice(1)] ?? NOT_REPORTED;
       if (status === "expired" && taken < segments) inDoubt.incomplete += 1;
-      const wrong = wasSent && !isParked ? judgeReceipts(message, said) : undefined;
+      const wrong = wasSent && !isParked ? checkReceipts(message, said) : undefined;
       if (wrong !== undefined) add(wrong, 5);
       continue;
     }
@@ -98,7 +98,7 @@ export function judgeCarrier(
  * No receipt is lost: the message ends as the carrier reported. The carrier makes no receipt for a part
  * that never reached it, or that one of its faults hit.
  */
-function judgeReceipts(message: MessageRow, said: Reported): string | undefined {
+function checkReceipts(message: MessageRow, said: Reported): string | undefined {
   const { status, segments } = message;
   // A later part was rejected or never submitted: receipts no longer decide the message.
   const isRefused = status === "undelivered" && errorCodeOf(message) === "carrier_rejected";

@@ -1,11 +1,11 @@
 import { expect } from "chai";
-import type { Books, FailedDelivery, MessageRow, Open } from "../../chaos/books.ts";
+import { checkCarrier } from "../../chaos/check-carrier.ts";
+import { checkMessages } from "../../chaos/check-messages.ts";
+import { checkMoney } from "../../chaos/check-money.ts";
+import { checkLateness, checkWebhooks, givenUp } from "../../chaos/check-webhooks.ts";
 import type { Sent } from "../../chaos/customers.ts";
+import type { FailedDelivery, MessageRow, Open, StoredData } from "../../chaos/database-reader.ts";
 import { stillOpen } from "../../chaos/drain.ts";
-import { judgeCarrier } from "../../chaos/judge-carrier.ts";
-import { judgeMessages } from "../../chaos/judge-messages.ts";
-import { judgeMoney } from "../../chaos/judge-money.ts";
-import { givenUp, judgeLateness, judgeWebhooks } from "../../chaos/judge-webhooks.ts";
 import type { Endpoint, Hook } from "../../chaos/receivers.ts";
 import { backlogOf } from "../../chaos/webhook-backlog.ts";
 
@@ -50,7 +50,7 @@ const SENT: Sent = {
 
 const MOVEMENT = { tenantId: TENANT, reservationId: "", messageId: "", reference: "" };
 
-const BOOKS: Books = {
+const STORED: StoredData = {
   messages: [MESSAGE],
   sends: [{ _id: "rsv_1", tenant_id: TENANT }],
   reservations: [
@@ -79,21 +79,21 @@ const BOOKS: Books = {
 };
 
 const PAYERS = [{ id: TENANT, funded: 100n }];
-const message = (change: Partial<MessageRow>): Books => ({
-  ...BOOKS,
+const message = (change: Partial<MessageRow>): StoredData => ({
+  ...STORED,
   messages: [{ ...MESSAGE, ...change }],
 });
 const sent = (change: Partial<Sent>): Sent[] => [{ ...SENT, ...change }];
 const whats = (breaches: readonly { what: string }[]) =>
   breaches.map(({ what }) => what).join("; ");
 
-describe("the judges of a chaos run", () => {
+describe("the checks of a chaos run", () => {
   it("find nothing where nothing is wrong", () => {
-    expect(judgeMessages([SENT], [], [TENANT], BOOKS)).to.deep.equal([]);
-    expect(judgeMoney(BOOKS, PAYERS)).to.deep.equal([]);
+    expect(checkMessages([SENT], [], [TENANT], STORED)).to.deep.equal([]);
+    expect(checkMoney(STORED, PAYERS)).to.deep.equal([]);
     expect(carrier({ total: 2, refused: 1, duplicates: 0 })).to.deep.equal([]);
-    expect(judgeWebhooks([MESSAGE], [ENDPOINT], HOOKS)).to.deep.equal([]);
-    expect(judgeLateness([ENDPOINT], [HOOK, retry(1200)], [1000], backlogOf([]))).to.deep.equal({
+    expect(checkWebhooks([MESSAGE], [ENDPOINT], HOOKS)).to.deep.equal([]);
+    expect(checkLateness([ENDPOINT], [HOOK, retry(1200)], [1000], backlogOf([]))).to.deep.equal({
       breaches: [],
       retries: 1,
       latestMs: 200,
@@ -101,12 +101,12 @@ describe("the judges of a chaos run", () => {
     });
     const away = [{ fromMs: HOOK.atMs, toMs: HOOK.atMs + 40_000 }];
     const late = [HOOK, retry(1000 + 65_000)];
-    expect(judgeLateness([ENDPOINT], late, [1000], backlogOf(away)).breaches).to.deep.equal([]);
+    expect(checkLateness([ENDPOINT], late, [1000], backlogOf(away)).breaches).to.deep.equal([]);
     expect(open({ hanging: 8 })).to.deep.equal([]);
     const unreached = givenUp([UNREACHED, failed("delivered", "timeout", "tls")], [ENDPOINT], 2);
-    expect(judgeWebhooks([MESSAGE], [ENDPOINT], [], unreached)).to.deep.equal([]);
+    expect(checkWebhooks([MESSAGE], [ENDPOINT], [], unreached)).to.deep.equal([]);
     const refusedOnce = givenUp([UNREACHED, REFUSED], [FLAKY], 2);
-    expect(judgeWebhooks([MESSAGE], [FLAKY], [], refusedOnce)).to.deep.equal([]);
+    expect(checkWebhooks([MESSAGE], [FLAKY], [], refusedOnce)).to.deep.equal([]);
   });
 
   for (const [what, status, taken, said] of [
@@ -134,24 +134,24 @@ describe("the judges of a chaos run", () => {
   const refused = { status: 402, code: "insufficient_balance", messages: [] };
   const cancelled = (status: number) => [{ messageId: "msg_1", answer: { status, code: "" } }];
   for (const [what, run, words] of [
-    ["a 202 without its message", () => judge([SENT], { ...BOOKS, messages: [] }), "not stored"],
-    ["a refusal with an effect", () => judge(sent({ answer: refused }), BOOKS), "yet accepted"],
-    ["a key with two effects", () => judge([SENT], twice()), "2 messages"],
-    ["a message nobody asked for", () => judge([], BOOKS), "nobody asked"],
+    ["a 202 without its message", () => check([SENT], { ...STORED, messages: [] }), "not stored"],
+    ["a refusal with an effect", () => check(sent({ answer: refused }), STORED), "yet accepted"],
+    ["a key with two effects", () => check([SENT], twice()), "2 messages"],
+    ["a message without a request", () => check([], STORED), "nobody asked"],
     [
       "a message of another tenant's",
-      () => judge(sent({ tenantId: "ten_2" }), BOOKS),
+      () => check(sent({ tenantId: "ten_2" }), STORED),
       "another tenant",
     ],
     [
       "a move outside the table",
-      () => judge([SENT], message({ history: MESSAGE.history.toSpliced(1, 1) })),
+      () => check([SENT], message({ history: MESSAGE.history.toSpliced(1, 1) })),
       "not in the table",
     ],
     [
       "a history that runs backwards",
       () =>
-        judge(
+        check(
           [SENT],
           message({
             history: [...MESSAGE.history.slice(0, 2), { status: "delivered", at: at(0) }],
@@ -161,49 +161,49 @@ describe("the judges of a chaos run", () => {
     ],
     [
       "a message that never ends",
-      () => judge([SENT], message({ status: "queued" })),
+      () => check([SENT], message({ status: "queued" })),
       "still queued",
     ],
     [
       "a send that is fenced",
-      () => judge([SENT], { ...BOOKS, sends: [{ _id: "rsv_1", fenced: true }] }),
+      () => check([SENT], { ...STORED, sends: [{ _id: "rsv_1", fenced: true }] }),
       "fenced",
     ],
     [
       "a cancel that was not",
-      () => judgeMessages([SENT], cancelled(200), [TENANT], BOOKS),
+      () => checkMessages([SENT], cancelled(200), [TENANT], STORED),
       "confirmed",
     ],
     [
       "a settlement that is missing",
-      () => judgeMoney({ ...BOOKS, settlements: [] }, PAYERS),
+      () => checkMoney({ ...STORED, settlements: [] }, PAYERS),
       "not settled",
     ],
     [
       "a charge above the hold",
-      () => judgeMoney(message({ held: 30n }), PAYERS),
+      () => checkMoney(message({ held: 30n }), PAYERS),
       "charged 40 of 30",
     ],
     [
       "a hold that stays open",
-      () => judgeMoney(hold({ open_amount: 60n }), PAYERS),
+      () => checkMoney(hold({ open_amount: 60n }), PAYERS),
       "open at the end",
     ],
-    ["a hold without a send", () => judgeMoney({ ...BOOKS, sends: [] }, PAYERS), "without a send"],
+    ["a hold without a send", () => checkMoney({ ...STORED, sends: [] }, PAYERS), "without a send"],
     [
       "a send without a hold",
-      () => judgeMoney({ ...BOOKS, reservations: [] }, PAYERS),
+      () => checkMoney({ ...STORED, reservations: [] }, PAYERS),
       "without its hold",
     ],
-    ["a balance that is off", () => judgeMoney(wallet(61n), PAYERS), "61 there"],
+    ["a balance that is off", () => checkMoney(wallet(61n), PAYERS), "61 there"],
     [
       "a payment that is lost",
-      () => judgeMoney(BOOKS, [{ id: TENANT, funded: 150n }]),
+      () => checkMoney(STORED, [{ id: TENANT, funded: 150n }]),
       "150 paid in",
     ],
     [
       "a held sum below zero",
-      () => judgeMoney({ ...BOOKS, movements: BOOKS.movements.toSpliced(1, 1) }, PAYERS),
+      () => checkMoney({ ...STORED, movements: STORED.movements.toSpliced(1, 1) }, PAYERS),
       "held -",
     ],
     ["a second submit", () => carrier({ total: 2, refused: 0, duplicates: 1 }), "submitted again"],
@@ -214,7 +214,7 @@ describe("the judges of a chaos run", () => {
     ],
     ["a receipt that is lost", () => carrier(ONE, "expired"), "carrier said delivered"],
     [
-      "a receipt that nobody sent",
+      "a receipt that no carrier sent",
       () => carrier(ONE, "delivered", { delivered: 0, failed: 0, late: 0 }),
       "carrier said expired",
     ],
@@ -224,71 +224,71 @@ describe("the judges of a chaos run", () => {
       "carrier said undelivered",
     ],
     [
-      "a failure that is lost beside a late delivery",
+      "a failure that is lost when a late delivery follows",
       () => carrier(TWO, "expired", { delivered: 1, failed: 2, late: 1 }, 2),
       "carrier said undelivered",
     ],
     [
       "a change that was not announced",
-      () => judgeWebhooks([MESSAGE], [ENDPOINT], HOOKS.slice(1)),
+      () => checkWebhooks([MESSAGE], [ENDPOINT], HOOKS.slice(1)),
       "never taken",
     ],
     [
       "a change that was refused and never came again",
-      () => judgeWebhooks([MESSAGE], [FLAKY], [...HOOKS.slice(1), { ...HOOK, answer: 503 }]),
+      () => checkWebhooks([MESSAGE], [FLAKY], [...HOOKS.slice(1), { ...HOOK, answer: 503 }]),
       "sent was never taken",
     ],
     [
       "a change that was given up after one refusal",
-      () => judgeWebhooks([MESSAGE], [FLAKY], [], givenUp([failed("sent", "status")], [FLAKY], 2)),
+      () => checkWebhooks([MESSAGE], [FLAKY], [], givenUp([failed("sent", "status")], [FLAKY], 2)),
       "sent was never taken",
     ],
     [
       "two ids for one change",
-      () => judgeWebhooks([MESSAGE], [ENDPOINT], [...HOOKS, { ...HOOK, eventId: "evt_9" }]),
+      () => checkWebhooks([MESSAGE], [ENDPOINT], [...HOOKS, { ...HOOK, eventId: "evt_9" }]),
       "two event ids",
     ],
     [
       "a wrong signature",
-      () => judgeWebhooks([MESSAGE], [ENDPOINT], [...HOOKS, { ...HOOK, isSigned: false }]),
+      () => checkWebhooks([MESSAGE], [ENDPOINT], [...HOOKS, { ...HOOK, isSigned: false }]),
       "signature",
     ],
     [
       "a change of a test message at a live endpoint",
-      () => judgeWebhooks([{ ...MESSAGE, mode: "test" }], [ENDPOINT], HOOKS),
+      () => checkWebhooks([{ ...MESSAGE, mode: "test" }], [ENDPOINT], HOOKS),
       "about a test message",
     ],
     [
       "a change of a test message that no test endpoint took",
-      () => judgeWebhooks([{ ...MESSAGE, mode: "test" }], [{ ...ENDPOINT, mode: "test" }], []),
+      () => checkWebhooks([{ ...MESSAGE, mode: "test" }], [{ ...ENDPOINT, mode: "test" }], []),
       "never taken",
     ],
     [
       "a disabled endpoint that is called",
-      () => judgeWebhooks([], [{ ...ENDPOINT, kind: "disabled" }], HOOKS),
+      () => checkWebhooks([], [{ ...ENDPOINT, kind: "disabled" }], HOOKS),
       "disabled",
     ],
     [
       "a retry that comes late",
-      () => judgeLateness([ENDPOINT], [HOOK, retry(1000 + 35_000)], [1000], backlogOf([])).breaches,
+      () => checkLateness([ENDPOINT], [HOOK, retry(1000 + 35_000)], [1000], backlogOf([])).breaches,
       "35 s later than outages explain",
     ],
     [
-      "retries that nobody made",
-      () => judgeLateness([FLAKY], HOOKS, [1000], backlogOf([])).breaches,
+      "retries that no process made",
+      () => checkLateness([FLAKY], HOOKS, [1000], backlogOf([])).breaches,
       "no retry came",
     ],
     ["deliveries that do not end", () => open({ deliveries: 1 }), "not over"],
-    ["an event that nobody handles", () => open({ events: 1 }), "not over"],
+    ["an event without a consumer", () => open({ events: 1 }), "not over"],
     ["a receipt that its carrier could not deliver", () => open({ receipts: 1 }), "not over"],
     [
-      "a change that reached nobody while its endpoint answered",
-      () => judgeWebhooks([MESSAGE], [ENDPOINT], [], givenUp([UNREACHED, REFUSED], [ENDPOINT], 2)),
+      "a change that no endpoint received while its endpoint answered",
+      () => checkWebhooks([MESSAGE], [ENDPOINT], [], givenUp([UNREACHED, REFUSED], [ENDPOINT], 2)),
       "delivered was never taken",
     ],
     [
       "a change that never reached an endpoint whose 200 has no end",
-      () => judgeWebhooks([MESSAGE], [{ ...ENDPOINT, kind: "drip" }], []),
+      () => checkWebhooks([MESSAGE], [{ ...ENDPOINT, kind: "drip" }], []),
       "delivered was never taken",
     ],
     [
@@ -298,7 +298,7 @@ describe("the judges of a chaos run", () => {
     ],
     [
       "another tenant's webhook",
-      () => judgeWebhooks([MESSAGE], [{ ...ENDPOINT, tenantId: "ten_2" }], HOOKS),
+      () => checkWebhooks([MESSAGE], [{ ...ENDPOINT, tenantId: "ten_2" }], HOOKS),
       "another tenant",
     ],
   ] as const) {
@@ -308,20 +308,23 @@ describe("the judges of a chaos run", () => {
   }
 });
 
-function judge(list: readonly Sent[], books: Books) {
-  return judgeMessages(list, [], [TENANT], books);
+function check(list: readonly Sent[], stored: StoredData) {
+  return checkMessages(list, [], [TENANT], stored);
 }
 
-function twice(): Books {
-  return { ...BOOKS, messages: [MESSAGE, { ...MESSAGE, _id: "msg_2" }] };
+function twice(): StoredData {
+  return { ...STORED, messages: [MESSAGE, { ...MESSAGE, _id: "msg_2" }] };
 }
 
-function hold(change: { readonly open_amount: bigint }): Books {
-  return { ...BOOKS, reservations: BOOKS.reservations.map((row) => ({ ...row, ...change })) };
+function hold(change: { readonly open_amount: bigint }): StoredData {
+  return {
+    ...STORED,
+    reservations: STORED.reservations.map((row) => ({ ...row, ...change })),
+  };
 }
 
-function wallet(balance: bigint): Books {
-  return { ...BOOKS, wallets: [{ _id: TENANT, balance, held: 0n }] };
+function wallet(balance: bigint): StoredData {
+  return { ...STORED, wallets: [{ _id: TENANT, balance, held: 0n }] };
 }
 
 const retry = (afterMs: number): Hook => ({ ...HOOK, attempt: 2, atMs: HOOK.atMs + afterMs });
@@ -351,7 +354,7 @@ function carrier(
 ) {
   const to = TO.slice(1);
   const counters = { submits: { [to]: counts }, reported: { [to]: said } };
-  return judgeCarrier([{ ...MESSAGE, status, segments }], counters).breaches;
+  return checkCarrier([{ ...MESSAGE, status, segments }], counters).breaches;
 }
 
 const ENDPOINT: Endpoint = {

@@ -37,7 +37,7 @@ export type Bind = {
   readonly index: number;
   readonly link: Link;
   readonly stats: BindStats;
-  /** Submits that may go out now. */
+  /** Submits that may be made now. */
   readonly room: number;
   /** Free slots of the congestion window, regardless of the adaptive rate. */
   readonly windowRoom: number;

@@ -32,7 +32,7 @@ const SCOPES_OF: Readonly<Record<Role, readonly string[]>> = {
   viewer: VIEWER,
 };
 
-/** What a session of that role may do. */
+/** The scopes of a session with that role. */
 export function scopesOf(role: Role): readonly string[] {
   return SCOPES_OF[role];
 }

@@ -43,7 +43,7 @@ describe("campaigns at full speed", function () {
     await world.campaigns.cancelOpenCampaign(world.target(id));
   });
 
-  it("single sends of another tenant are sent within a second beside two campaigns", async () => {
+  it("single sends of another tenant are sent within a second while two campaigns run", async () => {
     const other = await otherTenant();
     const slowestSingle = async (from: number) => {
       let slowestMs = 0;

@@ -1,2 +1,0 @@
-/** What a message may be for. */
-export const TRAFFIC_CLASSES = ["otp", "transactional", "promotional"] as const;
