@@ -3,9 +3,10 @@ import { files, markdown, rule, sources } from "../support/house-rules.ts";
 /** Words that no file or folder is named after: each has a plain name in docs/glossary.md. */
 const RETIRED_IN_PATHS = new RegExp(
   `(^|[/-])(${[
-    ...["bells?", "crowd", "desk", "doorbells?", "doubts?", "farewell", "fences?", "lanes?"],
+    ...["bells?", "books", "crowd", "desk", "doorbells?", "doubts?", "farewell", "fences?"],
+    ...["judges?", "judge-[a-z-]+", "lanes?", "paced?", "pacing"],
     ...["neighbours?", "patience", "remembered", "standings?", "survey", "turnstile"],
-    ...["under-way", "whoever"],
+    ...["under-way", "verdicts?", "whoever"],
   ].join("|")})([-./]|$)`,
 );
 
@@ -49,11 +50,18 @@ const RETIRED_NAMES = [
   "takeByTurn",
 ];
 
+/** Words that are no name of a function, a variable or a type: docs/glossary.md has the plain one. */
+const RETIRED_WORDS =
+  /\b(anyStanding|heard|heardMs|judge[A-Z]?\w*|looked(?! ?up)|standingMs|told)\b/;
+
 /** Words that hide who acts or what happens. docs/style.md gives the plain sentence for each. */
 const VAGUE =
   /\b(whoever|whatever|nobody|somebody|anew|under way|is told|are told|was told|looks like as|lets? go of)\b/i;
 /** A sentence whose subject is a clause: "What was written is kept" for "The cache keeps the write". */
 const CLAUSE_AS_SUBJECT = /(^|[.:;] )What (is|was|are|were|has|had|came|comes|waits|goes|stands)\b/;
+
+/** A comment begins with the thing or the act: "The scopes of a role" for "What a role may do". */
+const CLAUSE_AS_NAME = /^\s*(\/\*\*|\/\/) (What|Who|Whose) /;
 
 /** Texts that are kept outside the repository; docs/contract.md has their content. */
 const UNREACHABLE = /`(service|decisions|design)\.md`|\bthe design's\b/;
@@ -76,6 +84,18 @@ describe("words", () => {
       () => true,
     );
   });
+
+  rule("no retired word is used in code or comments", () =>
+    prose(
+      sources,
+      (line) => RETIRED_WORDS.test(line),
+      () => true,
+    ),
+  );
+
+  rule("comments begin with a thing or an act", () =>
+    prose(sources, (line) => CLAUSE_AS_NAME.test(line), isComment),
+  );
 
   rule("comments cite texts of this repository", () => [
     ...prose(sources, (line) => UNREACHABLE.test(line), isComment),
