@@ -1,7 +1,7 @@
 /** References to named schemas, put in place of their copies. */
 import { objectOrNull, type Schema } from "../schemas/schema-parts.ts";
 
-/** What stands in the document for a schema object. */
+/** The reference that replaces a schema object in the document. */
 export type Stands = ReadonlyMap<unknown, object>;
 
 /** A schema of a word, or null. It validates in one piece. */

@@ -5,7 +5,7 @@ import { CAMPAIGN_STATUS, RECIPIENT_STATUS } from "./campaign-responses.ts";
 import { CURSOR, LIMIT } from "./page-query.ts";
 import type { QuerySchema } from "./query.ts";
 
-/** What a campaign does in quiet hours. */
+/** The policy of a campaign in quiet hours. */
 export const QUIET_HOURS = {
   type: ["string", "null"],
   description:

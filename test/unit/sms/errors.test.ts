@@ -33,7 +33,7 @@ describe("an error of the API", () => {
   });
 });
 
-/** What the client throws for a response with this problem. */
+/** The error of the client for a response with this problem. */
 async function thrownBy(problem: { readonly status: number }): Promise<unknown> {
   const fetch = async () =>
     new Response(JSON.stringify({ type: "", title: "", request_id: "req_1", ...problem }), {
