@@ -1,5 +1,5 @@
 import { useAction } from "../core/use-action.ts";
-import { ProblemBox } from "./basics.tsx";
+import { ProblemBox } from "./common-parts.tsx";
 
 /** Leads to the OpenID Connect provider of the installation. */
 export function ProviderButton({

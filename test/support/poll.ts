@@ -1,6 +1,6 @@
 import { pollUntil } from "../../deploy/dev/poll.ts";
 
-/** What comes soon is seen soon; a longer wait leaves the processor to the work that is waited for. */
+/** The first polls are frequent; a longer wait leaves the processor to the work under test. */
 const EVERY_MS = 10;
 const EVERY_MAX_MS = 100;
 

@@ -87,7 +87,7 @@ function printSkipped(results: readonly RunResult[]): void {
   }
 }
 
-/** What TESTS takes to repeat a run: a file or a folder by its name, else the files. */
+/** The value of TESTS that repeats a run: a file or a folder by its name, else the files. */
 function patternOf({ name, files }: TestRun): string {
   return /[: ]/.test(name) ? files.join(" ") : name;
 }

@@ -25,7 +25,7 @@ export async function openWatchedOutbox(db: Db, service: string) {
     /** The types of a tenant's events, in the order in which they came, when all that was written is published. */
     async events(tenantId: string): Promise<readonly string[]> {
       await eventually(async () => (await db.collection("outbox").countDocuments()) === 0);
-      // What the server sent before it answers has come.
+      // After the answer to a flush, all that the server sent earlier has arrived.
       await nats.connection.flush();
       const start = `events.${service}.${tenantId}.`;
       return subjects.flatMap((one) => (one.startsWith(start) ? [one.slice(start.length)] : []));

@@ -65,8 +65,8 @@ export function admitStranger(admission: Admission, context: Context): void {
 }
 
 /** Throws `rate_limited` in a flood of sign-ins. */
-export function limitStranger({ strangers }: Admission): void {
-  if (!strangers.take(1)) throw new AppError("rate_limited", "Too many requests; wait a little.");
+export function limitStranger({ signIns }: Admission): void {
+  if (!signIns.take(1)) throw new AppError("rate_limited", "Too many requests; wait a little.");
 }
 
 /** Throws `origin_not_allowed` for a request of another site's page. */
