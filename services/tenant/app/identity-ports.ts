@@ -44,6 +44,7 @@ export type PeopleStore = {
     link: { readonly hash: Buffer; readonly link: SignInLink },
     max: number,
   ): Promise<{ readonly member: Member } | "member" | "too_many">;
+  /** In the order of the addresses. */
   listMembers(tenantId: string): Promise<readonly Member[]>;
   changeRole(tenantId: string, personId: string, role: Role): Promise<MemberChange>;
   /** Also ends the person's sessions of the tenant; returns the hashes of their secrets. */
@@ -66,9 +67,9 @@ export type SessionStore = {
   insertLink(hash: Buffer, link: SignInLink): Promise<void>;
   findLink(hash: Buffer): Promise<SignInLink | undefined>;
   /**
-   * Uses up the link and stores the session, both or neither; false when another call has used it. With a person the
-   * membership counts as joined, and as `verifiesEmail` the tenant's e-mail address as verified. With `used` the code
-   * is used up too; throws `validation_error` when another call has used it.
+   * Uses up the link and stores the session; false when another call has used it, or the person is no member. With a
+   * person the membership counts as joined, and as `verifiesEmail` the tenant's e-mail address as verified. With `used`
+   * the code is used up too; throws `validation_error` and keeps the link when another call has used it.
    */
   openSession(
     linkHash: Buffer,
@@ -76,7 +77,10 @@ export type SessionStore = {
     secretHash: Buffer,
     options: { readonly verifiesEmail: boolean; readonly used?: UsedCode },
   ): Promise<boolean>;
-  /** Replaces the session of `before` by another one; false when it had ended. */
+  /**
+   * Replaces the session of `before` by another one, and returns the hash of the ended secret. Undefined when it had
+   * ended, or its person is no member of the other one's tenant.
+   */
   replaceSession(before: Session, after: Session, secretHash: Buffer): Promise<Buffer | undefined>;
   /** In the order of the hashes. */
   findSessions(hashes: readonly Uint8Array[]): Promise<readonly (Session | undefined)[]>;

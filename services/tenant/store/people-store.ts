@@ -19,6 +19,8 @@ export type MembershipDocument = {
   role: Role;
   invited_at: Date;
   joined_at?: Date;
+  /** Increases with each session, so that its opening conflicts with a removal. */
+  sessions_opened?: number;
 };
 
 /** The id of a membership. */

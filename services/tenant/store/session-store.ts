@@ -1,9 +1,10 @@
-import { Binary, type Db, type MongoClient } from "mongodb";
+import { Binary, type ClientSession, type Db, type MongoClient } from "mongodb";
 import { invalidField } from "../../shared/core/limits.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { SessionStore } from "../app/identity-ports.ts";
+import type { Session } from "../domain/session.ts";
 import type { Attempts } from "../domain/sign-in-attempts.ts";
 import { type MembershipDocument, membershipId } from "./people-store.ts";
 import { spendCode } from "./second-factor-store.ts";
@@ -29,6 +30,18 @@ export function createSessionStore(client: MongoClient, db: Db, audit: AuditLog)
     "tenants",
   );
 
+  /**
+   * Counts a session in its person's membership; false without one. The write makes this conflict with a removal at the
+   * same moment: otherwise the session would outlive it, and be open again after another invitation.
+   */
+  async function countSession(opened: Session, session: ClientSession): Promise<boolean> {
+    const { tenantId, personId } = opened;
+    if (personId === undefined) return true;
+    const own = { _id: membershipId(tenantId, personId) };
+    const counted = { $inc: { sessions_opened: 1 } };
+    return (await memberships.updateOne(own, counted, { session })).matchedCount === 1;
+  }
+
   return {
     async insertLink(hash, link) {
       await runTransaction(client, async (session) => {
@@ -47,7 +60,7 @@ export function createSessionStore(client: MongoClient, db: Db, audit: AuditLog)
     openSession: (linkHash, opened, secretHash, { verifiesEmail, used: code }) =>
       runTransaction(client, async (session) => {
         const used = await links.deleteOne({ _id: new Binary(linkHash) }, { session });
-        if (used.deletedCount === 0) return false;
+        if (used.deletedCount === 0 || !(await countSession(opened, session))) return false;
         await sessions.insertOne(sessionDocument(opened, secretHash), { session });
         const { tenantId, personId } = opened;
         if (code !== undefined && !(await spendCode(db, personId ?? "", code, session))) {
@@ -75,6 +88,7 @@ export function createSessionStore(client: MongoClient, db: Db, audit: AuditLog)
       }),
     replaceSession: (before, after, secretHash) =>
       runTransaction(client, async (session) => {
+        if (!(await countSession(after, session))) return undefined;
         const ended = await sessions.findOneAndDelete({ _id: before.id }, { session });
         if (ended === null) return undefined;
         await sessions.insertOne(sessionDocument(after, secretHash), { session });
