@@ -144,7 +144,9 @@ export function createSessionStore(client: MongoClient, db: Db, audit: AuditLog)
           await attempts.insertOne({ _id: key, ...fields });
           return true;
         }
-        const unchanged = { _id: key, count: before.count };
+        // A count that begins again at 1 may be the one that was read: the time at which it is forgotten is later.
+        const { count, forgetAtMs } = before;
+        const unchanged = { _id: key, count, expires_at: new Date(forgetAtMs) };
         return (await attempts.updateOne(unchanged, { $set: fields })).matchedCount === 1;
       } catch (error) {
         if (isDuplicateKey(error)) return false;
