@@ -32,6 +32,7 @@ export type OperatorStore = {
   endSession(id: string): Promise<void>;
   touchSession(id: string, nowMs: number): Promise<void>;
   findOperator(person: string): Promise<Operator | undefined>;
+  /** In the order of the addresses. */
   listOperators(max: number): Promise<readonly Operator[]>;
   /** Also ends sessions and links; false when there is no such operator. */
   removeOperator(person: string): Promise<boolean>;

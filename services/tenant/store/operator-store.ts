@@ -67,7 +67,7 @@ export function createOperatorStore(client: MongoClient, db: Db, audit: AuditLog
         const operator = await operators.findOneAndUpdate(
           { _id: opened.person },
           { $set: { last_sign_in_at: new Date(opened.createdAtMs) } },
-          { session },
+          { session, returnDocument: "after" },
         );
         if (operator === null) return undefined;
         const { person } = opened;
