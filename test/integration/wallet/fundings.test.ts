@@ -145,13 +145,6 @@ describe("fundings by persons", function () {
     expect(asked.filter((one) => one?.state === "pending")).to.have.length(8);
   });
 
-  it("reads a person's fundings of a day by their index", async () => {
-    const own = { requested_by: ada.name, currency: "NGN", requested_at: { $gt: new Date(0) } };
-    const found = harness.mongo.db.collection("fundings").find(own).sort({ requested_at: -1 });
-    const { winningPlan } = (await found.explain("queryPlanner")).queryPlanner;
-    expect(JSON.stringify(winningPlan)).to.contain('"indexName":"recent"').and.not.contain("SORT");
-  });
-
   it("a refused one moves nothing, also when it is approved afterwards", async () => {
     const tenantId = await newTenant();
     const asked = await ask(tenantId, LARGE);
@@ -183,12 +176,6 @@ describe("fundings by persons", function () {
       await fundings.sweep();
       expect(await balanceOf(tenantId)).to.equal(isRefused ? 0n : LARGE);
     }
-  });
-
-  it("the same request many times at once is one funding", async () => {
-    const tenantId = await newTenant();
-    const asked = await Promise.all(Array.from({ length: 8 }, () => ask(tenantId, LARGE, "same")));
-    expect(new Set(asked.map(({ id }) => id)).size).to.equal(1);
   });
 
   it("money whose process ended at any step of the movement moves once, by the next sweep", async () => {
