@@ -1,4 +1,4 @@
-/** Conformance suite of the ports `EndpointStore` and `HealthStore`, on MongoDB. */
+/** Conformance suite of the port `EndpointStore`, on MongoDB. */
 import { expect } from "chai";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { createAuditLog } from "../../../services/shared/io/audit-log.ts";
@@ -15,7 +15,6 @@ import { useWebhookStores } from "../../support/webhook-harness.ts";
 
 const NOW = Date.now();
 const SINCE = NOW - 4 * 86_400_000;
-const REASON = "Every delivery failed.";
 
 describe("the stored webhook endpoint", () => {
   const stores = useWebhookStores();
@@ -138,45 +137,6 @@ describe("the stored webhook endpoint", () => {
     await other.endSession();
     expect(await tried).to.equal(true);
     expect(await now(endpoint)).to.include({ description: "changed", version: changed.version });
-  });
-
-  it("is disabled while the state it was decided on is unchanged", async () => {
-    const failing = await add(SINCE);
-    expect(await store.markWarned(failing, NOW)).to.equal(true);
-    expect(await store.disable(failing, REASON, NOW)).to.equal(true);
-    expect(await now(failing)).to.include({ status: "disabled", disabledReason: REASON });
-    expect(await store.disable(await add(), REASON, NOW)).to.equal(false);
-  });
-
-  it("is neither disabled nor warned about after a success", async () => {
-    const failing = await add(SINCE);
-    expect(await store.clearFailing(failing)).to.equal(true);
-    expect(await store.markWarned(failing, NOW)).to.equal(false);
-    expect(await store.disable(failing, REASON, NOW)).to.equal(false);
-    // A failure after that starts another record.
-    expect(await store.markFailing(failing, NOW - 1000)).to.equal(true);
-    expect(await store.markWarned(failing, NOW)).to.equal(false);
-    expect(await store.disable(failing, REASON, NOW)).to.equal(false);
-    expect(await now(failing)).to.include({ status: "enabled", failingSinceMs: NOW - 1000 });
-  });
-
-  it("ignores results of an old URL", async () => {
-    const failing = await add(SINCE);
-    await save(failing, { url: "https://example.com/new" });
-    expect(await store.disable(failing, REASON, NOW)).to.equal(false);
-    expect(await store.markFailing(failing, NOW)).to.equal(false);
-    expect(await now(failing)).to.include({ status: "enabled", failingSinceMs: 0 });
-    expect(await store.markFailing(await now(failing), NOW)).to.equal(true);
-    expect(await store.clearFailing(failing)).to.equal(false);
-    expect(await now(failing)).to.include({ failingSinceMs: NOW });
-  });
-
-  it("is cleared by a success whose read is older than the mark", async () => {
-    const healthy = await add();
-    await store.markFailing(healthy, NOW);
-    expect(await store.clearFailing(healthy)).to.equal(true);
-    expect(await now(healthy)).to.include({ failingSinceMs: 0, warnedAtMs: 0 });
-    expect(await store.clearFailing(healthy)).to.equal(false);
   });
 
   it("keeps marks and clears while its owner changes something else", async () => {
