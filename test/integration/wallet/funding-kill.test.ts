@@ -82,6 +82,23 @@ describe("a wallet process that is killed while it funds", function () {
     };
   }
 
+  /** Ends the writes of a killed process that wait for a lock: MongoDB does not end them with their connection. */
+  async function endWritesTo(name: string): Promise<void> {
+    const admin = mongo.client.db("admin");
+    const ns = `${mongo.db.databaseName}.${name}`;
+    const waiting = () =>
+      admin
+        .aggregate([{ $currentOp: {} }, { $match: { ns, op: { $in: ["update", "command"] } } }], {
+          readConcern: { level: "local" },
+        })
+        .toArray();
+    await eventually(async () => {
+      const found = await waiting();
+      for (const { opid } of found) await admin.command({ killOp: 1, op: opid });
+      return found.length === 0;
+    });
+  }
+
   /** Starts the process again; the money must arrive, once. */
   async function expectMoneyOnce(tenantId: string, id: string): Promise<void> {
     await wallet.start();
@@ -138,6 +155,7 @@ describe("a wallet process that is killed while it funds", function () {
     await unlockWallet();
     await eventually(async () => (await balanceOf(tenantId)) === AMOUNT, { timeoutMs: 20_000 });
     await wallet.kill();
+    await endWritesTo("fundings");
     await unlockFunding();
     expect(await answered, "the caller gets no answer").to.equal(false);
     expect(await stateOf(id)).to.equal("approved");
