@@ -5,6 +5,3 @@ import { createSecretCookie } from "../../services/shared/web/secret-cookie.ts";
  * `SameSite=Lax`; it is good for nothing but to end the sign-in that this browser began.
  */
 export const OIDC_COOKIE = createSecretCookie("__Host-sms_oidc", "oid", "Lax");
-
-/** As long as tenant keeps a sign-in that is at the provider. */
-export const OIDC_COOKIE_MS = 600_000;

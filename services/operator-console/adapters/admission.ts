@@ -59,13 +59,13 @@ export async function admit(
 }
 
 /** Admits a request without a session: throws `origin_not_allowed`, and `rate_limited` in a flood. */
-export function admitStranger(admission: Admission, context: Context): void {
+export function admitSignIn(admission: Admission, context: Context): void {
   checkOrigin(admission.ownOrigin, context);
-  limitStranger(admission);
+  limitSignIns(admission);
 }
 
 /** Throws `rate_limited` in a flood of sign-ins. */
-export function limitStranger({ signIns }: Admission): void {
+export function limitSignIns({ signIns }: Admission): void {
   if (!signIns.take(1)) throw new AppError("rate_limited", "Too many requests; wait a little.");
 }
 

@@ -4,13 +4,13 @@ import { AppError } from "../../shared/core/errors.ts";
 import { rpcAnswer } from "../../shared/rpc/call.ts";
 import { operatorRoleName } from "../../shared/rpc/operator-role.ts";
 import { mayCall, permittedMethods } from "../domain/role-table.ts";
-import { type Admission, addressOf, admitStranger, OPERATOR_COOKIE } from "./admission.ts";
+import { type Admission, addressOf, admitSignIn, OPERATOR_COOKIE } from "./admission.ts";
 import { readJson } from "./read-json.ts";
 import type { Routes } from "./routes.ts";
 
 /** Exchanges a link's token for a session, and sets its cookie. */
 export async function openSession(admission: Admission, context: Context): Promise<void> {
-  admitStranger(admission, context);
+  admitSignIn(admission, context);
   const { tenants } = admission;
   const { token } = (await readJson(context)) as { token?: unknown };
   const userAgent = String(context.req.headers["user-agent"] ?? "");
