@@ -41,7 +41,7 @@ export function UsagePage() {
       }),
     60_000,
   );
-  const campaigns = useCampaignNames();
+  const campaigns = useCampaignNames(group === "campaign");
   const most = Math.max(1, ...(found.data?.groups ?? []).map(({ messages }) => messages));
   const heading = GROUPS.find(([name]) => name === group)?.[1] ?? group;
   return (
