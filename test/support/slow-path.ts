@@ -4,9 +4,9 @@
  * and the client's retransmission after one second finds the process running again.
  */
 import { spawn } from "node:child_process";
-import dns from "node:dns";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { replaceLookup } from "./name-lookup.ts";
 import { eventually } from "./poll.ts";
 
 /** An address of the reserved block 240.0.0.0/4, which no route reaches. */
@@ -41,16 +41,7 @@ export async function openSlowPath(targetPort: number): Promise<SlowPath> {
   });
   const port = Number(String((await once(child.stdout, "data"))[0]));
   const fillers: Socket[] = [];
-  const { lookup } = dns;
-  dns.lookup = ((
-    host: string,
-    options: dns.LookupOptions,
-    callback: (...of: unknown[]) => void,
-  ) => {
-    if (host !== NAME) return lookup(host, options, callback as never);
-    const found = ["127.0.0.1", UNREACHABLE].map((address) => ({ address, family: 4 }));
-    setImmediate(() => (options.all ? callback(null, found) : callback(null, "127.0.0.1", 4)));
-  }) as never;
+  const restoreLookup = replaceLookup(NAME, ["127.0.0.1", UNREACHABLE]);
   return {
     host: NAME,
     port,
@@ -65,7 +56,7 @@ export async function openSlowPath(targetPort: number): Promise<SlowPath> {
       setTimeout(() => child.kill("SIGCONT"), STOPPED_MS);
     },
     close() {
-      dns.lookup = lookup;
+      restoreLookup();
       for (const filler of fillers) filler.destroy();
       child.kill("SIGKILL");
     },

@@ -2,7 +2,7 @@
  * Clients reach a server although its name has more silent addresses in front of it than fit into one connect timeout,
  * or one that accepts connections and says nothing.
  */
-import dns from "node:dns";
+import type dns from "node:dns";
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
@@ -14,6 +14,7 @@ import { openMongo } from "../../../services/shared/io/mongo.ts";
 import { openRedis } from "../../../services/shared/io/redis.ts";
 import { createSmppClient } from "../../../services/shared/smpp/client.ts";
 import { startSimulator } from "../../../services/smsc-simulator/create-simulator.ts";
+import { replaceLookup } from "../../support/name-lookup.ts";
 import { eventually } from "../../support/poll.ts";
 import { createTestAuthority } from "../../support/rpc-certificates.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
@@ -25,27 +26,19 @@ const ADDRESSES = ["127.0.0.4", "127.0.0.3", "127.0.0.2", "127.0.0.1"];
 describe("a name whose first addresses are silent", function () {
   this.timeout(60_000);
   const log = createLogger("test", "silent");
-  const { lookup } = dns;
   const closings: (() => unknown)[] = [];
   let servers: TestServers;
+  let restoreLookup: () => void;
 
   before(async () => {
     servers = await startServers();
   });
   after(() => servers?.stop());
   beforeEach(() => {
-    dns.lookup = ((
-      host: string,
-      options: dns.LookupOptions,
-      callback: (...of: unknown[]) => void,
-    ) => {
-      if (host !== NAME) return lookup(host, options, callback as never);
-      const found = ADDRESSES.map((address) => ({ address, family: 4 }));
-      setImmediate(() => (options.all ? callback(null, found) : callback(null, ADDRESSES[0], 4)));
-    }) as never;
+    restoreLookup = replaceLookup(NAME, ADDRESSES);
   });
   afterEach(async () => {
-    dns.lookup = lookup;
+    restoreLookup();
     for (const close of closings.splice(0).toReversed()) await close();
   });
 
