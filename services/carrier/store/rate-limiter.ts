@@ -132,7 +132,7 @@ export function createRateLimiter(options: {
 
   let usualMs = 1;
 
-  /** Whether a response took so long that its permits may be out of date. */
+  /** Whether the permits of a response may be out of date, because it took too long. */
   function isStale(tookMs: number): boolean {
     const limitMs = Math.max(STALE_MS, 4 * usualMs);
     usualMs += (tookMs - usualMs) / 16;

@@ -39,8 +39,8 @@ export type CarrierReports = {
     partlyWritten?: readonly string[],
   ): Promise<{ givenBack: number; inDoubt: number; partlyWritten: Message[] }>;
   /**
-   * Marks messages as unknown that a silent or unknown carrier was sending, and messages that a live carrier has
-   * held so long that it must have lost them. `receivingMs` is how long this process could receive heartbeats without a
+   * Marks messages as unknown that a silent or unknown carrier was sending, and messages that a live carrier has lost,
+   * because it has held them for too long. `receivingMs` is how long this process could receive heartbeats without a
    * gap; a carrier whose heartbeats it could not receive is not silent.
    */
   sweep(receivingMs?: number): Promise<void>;

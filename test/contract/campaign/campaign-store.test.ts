@@ -77,7 +77,7 @@ describe("the store of campaigns", () => {
       }
     });
 
-    it("is refused when so many of its tenant and mode are open, however many come at once", async () => {
+    it("is refused at the limit of open campaigns of its tenant and mode, also when several come at once", async () => {
       const tenantId = newId("tenant");
       await putMany(
         ...(["completed", "cancelled", "failed"] as const).map((status) =>

@@ -8,7 +8,7 @@ import { createSubmissionStore } from "../../../services/carrier/store/submissio
 import { incomingReceipt, submissionOf } from "../../support/carrier-messages.ts";
 import { openTestDatabase, type TestDatabase } from "../../support/test-database.ts";
 
-// An index removes what is older than some days.
+// The real time: an index removes receipts and submissions after some days.
 const NOW_MS = Date.now();
 const MINUTE_MS = 60_000;
 
@@ -226,7 +226,7 @@ describe("the store of submissions", () => {
       expect(keysOf(takes.flat())).to.deep.equal(["k30"]);
     });
 
-    it("that is given up is listed for operators, newest first, once however often it is given up", async () => {
+    it("that is given up is listed for operators, newest first, and once after several calls", async () => {
       const connectorId = ownConnector();
       await park(connectorId);
       await store.park([receiptOf(connectorId)], NOW_MS + 1, () => 3000);

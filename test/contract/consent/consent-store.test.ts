@@ -67,7 +67,7 @@ describe("the stores of consent", () => {
       expect(await outbox.events(tenantId)).to.deep.equal(["opted_out"]);
     });
 
-    it("is ended by a later opt-in and not by an earlier one, in whatever order they are saved", async () => {
+    it("is ended by a later opt-in and not by an earlier one, in each order of saving them", async () => {
       const [optOut, early, late] = [
         { isOut: true, atMs: AT_MS },
         { isOut: false, atMs: AT_MS - 1 },

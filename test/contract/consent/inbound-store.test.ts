@@ -22,7 +22,7 @@ describe("the store of inbound messages", () => {
   let outbox: Awaited<ReturnType<typeof openWatchedOutbox>>;
   let store: InboundStore;
   let other: InboundStore;
-  // Later than now: an index removes what is too old.
+  // Later than now: an index removes old messages.
   const clock = createManualClock(Date.now());
   let serial = 0;
   before(async () => {
@@ -88,7 +88,7 @@ describe("the store of inbound messages", () => {
       expect(await outbox.events(tenantOf(item))).to.deep.equal(["received", "opted_out"]);
     });
 
-    it("is stored once until it is confirmed, however often and wherever it arrives at once", async () => {
+    it("is stored once until it is confirmed, also when it arrives in two processes at once", async () => {
       const group = groupOf(part());
       const tenantId = newId("tenant");
       const repeats = Array.from({ length: 10 }, () => arrivalOf(group, { tenantId }));

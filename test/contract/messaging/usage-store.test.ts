@@ -78,7 +78,7 @@ describe("the store of counts", function () {
     expect((await store().query({ ...QUERY, groupBy: [] })).groups).to.be.empty;
   });
 
-  it("messages that moved on leave no group, and the age is that of what waits", async () => {
+  it("messages that moved on leave no group, and the age is that of the waiting change", async () => {
     await append([change()], AT + 1000);
     const { asOfMs } = await store().query({ ...QUERY, groupBy: [] });
     expect(asOfMs).to.equal(AT + 1000);

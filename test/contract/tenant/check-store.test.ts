@@ -27,7 +27,7 @@ describe("the store of check results", () => {
     return result;
   }
 
-  it("reads a result as it was stored, whatever names the caller gave to its counts", async () => {
+  it("reads a result as it was stored, with any names of its counts", async () => {
     const result = await insert({
       ...{ tenantId: newId("tenant"), isOk: false, unlisted: 7 },
       breaches: [

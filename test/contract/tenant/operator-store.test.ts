@@ -156,7 +156,7 @@ describe("the store of operators", () => {
       expect(await store.listSessions(person, 2)).to.deep.equal(made.toReversed().slice(0, 2));
     });
 
-    it("is ended alone, with one audit entry however often", async () => {
+    it("is ended alone, with one audit entry after several calls", async () => {
       const person = newPerson();
       const [ended, left] = [await signIn(person), await signIn(person)];
       await Promise.all([store, other].map((on) => on.endSession(ended.id)));
@@ -167,7 +167,7 @@ describe("the store of operators", () => {
       expect(trail.map(({ after }) => after === undefined)).to.deep.equal([false, true]);
     });
 
-    it("keeps the latest of its uses, in whatever order they are stored", async () => {
+    it("keeps the latest of its uses, in each order of storing them", async () => {
       const session = await signIn(newPerson());
       for (const ms of [7, 9, 8]) await store.touchSession(session.id, AT_MS + ms);
       await store.touchSession(newId("session"), AT_MS + 11);

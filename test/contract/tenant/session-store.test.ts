@@ -286,7 +286,7 @@ describe("the store of sessions", () => {
       expect(await store.listSessions(member.id, 10)).to.deep.equal([before]);
     });
 
-    it("keeps the latest of its uses, in whatever order they are stored", async () => {
+    it("keeps the latest of its uses, in each order of storing them", async () => {
       const member = await newMemberOfOwn();
       const [one, two] = [await open(memberSession(member)), await open(memberSession(member))];
       await store.touchSessions([one.id, two.id], AT_MS + 7);

@@ -186,7 +186,7 @@ describe("the store of tenants", () => {
       expect(await auditOf(key.tenantId)).to.equal(2);
     });
 
-    it("keeps the latest of its uses, in whatever order they are stored", async () => {
+    it("keeps the latest of its uses, in each order of storing them", async () => {
       const [first, second] = [await insertKey(newId("tenant")), await insertKey(newId("tenant"))];
       await store.markUsed([first.id, second.id], AT_MS + 7);
       await store.markUsed([first.id, newId("apiKey")], AT_MS + 3);

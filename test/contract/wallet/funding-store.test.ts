@@ -136,7 +136,7 @@ describe("the store of fundings", () => {
       expect(given).to.have.deep.members([decided, own[1]]);
     });
 
-    it("are at most so many, read by an index", async () => {
+    it("are at most the limit, read by an index", async () => {
       const wanted = wantedOf();
       await insert(wanted);
       const { db } = database.parts();

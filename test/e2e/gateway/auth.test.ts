@@ -203,7 +203,7 @@ describe("REST: authentication and rate limits", function () {
       const startMs = performance.now();
       const statuses = new Map<number, number>();
       while (performance.now() - startMs < 2000) {
-        // More at once than the limit, however slow the machine is.
+        // More at once than the limit: a slow machine exceeds it too.
         const answers = await Promise.all(Array.from({ length: 3 * rate }, ask).flat());
         for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1);
       }

@@ -250,7 +250,7 @@ describe("idempotency keys", () => {
     }
   });
 
-  it("the other mode gets not_found for a message, whatever response its key has", async () => {
+  it("the other mode gets not_found for a message, with any stored response of its key", async () => {
     const { message } = await harness.messaging.sendMessages(singleSend(tenant));
     const cancel = {
       ...{ tenantId: tenant.id, messageId: message?.id ?? "", idempotencyKey: "modes" },
