@@ -59,7 +59,7 @@ export type UsageGroup = {
 /** Identifies a key among others. */
 export function usageId(key: UsageKey): string {
   const { tenantId, mode, atMs, country, from, keyId, campaignId } = key;
-  return [tenantId, mode, atMs.toString(36), country, from, keyId, campaignId].join("|");
+  return `${tenantId}|${mode}|${atMs.toString(36)}|${country}|${from}|${keyId}|${campaignId}`;
 }
 
 /** The counts of new messages. */
