@@ -2,6 +2,7 @@
  * `make bench-console [CONSOLES=50] [ROUNDS=16]`: the share of the gateway's accept rate that open consoles leave. It
  * measures the rate of single sends in turn without and with the consoles, in one run.
  */
+import { NOT_DELIVERED } from "../../console/api/console.ts";
 import { pollPauseMs } from "../../console/core/poll-pause.ts";
 import { consoleLink } from "../../deploy/dev/console-link.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
@@ -158,6 +159,7 @@ async function pagesOf(on: StackFile) {
   const overview: readonly Poll[] = [
     ["/v1/balance", 15_000],
     ["/v1/messages?limit=10", 15_000],
+    [`/v1/messages?status=${NOT_DELIVERED.join(",")}&limit=5`, 60_000],
     ["/v1/usage?group_by=hour,status", 60_000],
     ["/v1/usage", 60_000],
     ["/v1/balance", 60_000],
