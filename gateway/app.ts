@@ -69,10 +69,21 @@ export function createApp(parts: AppParts): Koa {
   app.silent = true;
   const table = compileOperations(parts.operations);
   app.use(outermost(parts, table));
-  app.use(parts.pages);
-  app.use(parts.console);
-  app.use(dispatch(parts, table));
+  app.use(byPath(parts, dispatch(parts, table)));
   return app;
+}
+
+/** Requests of the API pass by the pages and the console, which have no path below `/v1/`. */
+function byPath(
+  { pages, console }: AppParts,
+  api: (context: Context) => Promise<void>,
+): Middleware {
+  return (context) =>
+    isApi(context) ? api(context) : pages(context, () => console(context, () => api(context)));
+}
+
+function isApi({ state }: Context): boolean {
+  return (state as RequestState).path.startsWith("/v1/");
 }
 
 /** Assigns the request id, applies the load limit, turns errors into problems and reports the request. */
@@ -172,7 +183,7 @@ function respondWithError(parts: AppParts, context: Context, thrown: unknown): s
 }
 
 /** The checks from the body to the handler, in the order of the contract. */
-function dispatch(parts: AppParts, table: OperationTable): Middleware {
+function dispatch(parts: AppParts, table: OperationTable): (context: Context) => Promise<void> {
   const deprecation = deprecationHeaders(parts.docsUrl);
   return async (context) => {
     const state = context.state as RequestState;
@@ -222,7 +233,7 @@ function lacksScope({ session }: Caller, scope: string): string {
  */
 async function admitLarge(parts: AppParts, context: Context, bytes: number): Promise<boolean> {
   const state = context.state as RequestState;
-  if (!state.path.startsWith("/v1/")) return false;
+  if (!isApi(context)) return false;
   const caller = await identify(parts, context);
   // The length of a chunked body is not known yet: it pays the rest when it is complete.
   const isAnnounced = context.req.headers["content-length"] !== undefined;
@@ -305,7 +316,7 @@ async function unmatched(parts: AppParts, table: OperationTable, context: Contex
     parts.cors(context, allow);
     return;
   }
-  if (path.startsWith("/v1/")) await admit(parts, context);
+  if (isApi(context)) await admit(parts, context);
   if (allow !== undefined) {
     context.set("Allow", allow);
     throw methodNotAllowed(context.method, allow);

@@ -8,9 +8,5 @@ import { createConsoleRoutes } from "./routes.ts";
 export function createConsole(parts: ConsoleParts): Middleware {
   const files = createConsoleFiles("console", ({ state }) => (state as RequestState).path);
   const routes = createConsoleRoutes(parts);
-  return (context, next) => {
-    const { path } = context.state as RequestState;
-    if (!path.startsWith("/console")) return next();
-    return files(context, () => routes(context, next) as Promise<unknown>);
-  };
+  return (context, next) => files(context, () => routes(context, next) as Promise<unknown>);
 }

@@ -2,7 +2,7 @@
  * Pages that need no key. The documentation address is `/docs` of this gateway unless `DOCS_URL` is set. The same
  * pages are also at the root, for a proxy that serves them under another address. They are built on first use.
  */
-import type { Context, Middleware, Next } from "koa";
+import type { Context, Middleware } from "koa";
 import { asAppError } from "../../services/shared/core/errors.ts";
 import { sendFile, sendUncached } from "../../services/shared/web/send-file.ts";
 import { NOT_FOUND_PATH, type SiteFile, siteFile } from "../../services/shared/web/site-file.ts";
@@ -19,15 +19,13 @@ export type PagesOptions = { readonly baseUrl: string; readonly docsUrl: string 
 /** Browsers ask again after five minutes, with the ETag. A new release's pages may be older for that long. */
 const PAGE_CACHE = "public, max-age=300";
 const OPENAPI_PATH = "/openapi.json";
-/** No page is below it. */
-const API = "/v1/";
 const ASSET_CACHE = "public, max-age=31536000, immutable";
 
 /** The parts of the site that only a request below one of these paths, or for one of these files, needs. */
 const PLACES = /^\/(docs|reference|guides|errors|examples|assets|api\/migrations)(\/|\.md$|$)/;
 const FILES = /^\/(search\.json|llms\.txt|llms-full\.txt|index\.md)$/;
 
-/** Serves the pages by path; calls `next` for other paths, at once for those of the API. */
+/** Serves the pages by path; calls `next` for other paths. */
 export function createPages(operations: readonly Operation[], options: PagesOptions): Middleware {
   const { baseUrl, docsUrl } = options;
   let openApi: SiteFile | undefined;
@@ -42,12 +40,8 @@ export function createPages(operations: readonly Operation[], options: PagesOpti
     apiUrl: baseUrl === "/" ? new URL(docsUrl).origin : baseUrl,
   }));
   const isAtRoot = new URL(docsUrl).pathname === "/";
-  return (context, next) => {
+  return async (context, next) => {
     const { path } = context.state as RequestState;
-    return path.startsWith(API) ? next() : serve(context, path, next);
-  };
-
-  async function serve(context: Context, path: string, next: Next): Promise<void> {
     const isPlace = PLACES.test(path) || FILES.test(path) || (isAtRoot && path === "/");
     const own = path.replace(/^\/docs(?=\/|$)/, "");
     // Programs ask for the description at their start: it does not wait for the pages.
@@ -76,7 +70,7 @@ export function createPages(operations: readonly Operation[], options: PagesOpti
     const { file, isExact } = found;
     const cacheControl = file.isImmutable && isExact ? ASSET_CACHE : PAGE_CACHE;
     respond(context, file, pagePolicy(file.path, baseUrl), cacheControl);
-  }
+  };
 }
 
 type Found = { readonly file: SiteFile; readonly isExact: boolean } | { readonly redirect: string };
@@ -145,9 +139,9 @@ function isRead({ method }: Context): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-/** Whether a browser asks for a path that does not exist. Callers of the API get a problem. */
+/** Whether a browser asks for a path that does not exist. Callers of the API get a problem, as do all of `/v1/`. */
 function wantsNotFoundPage(context: Context): boolean {
-  const { match } = context.state as RequestState;
-  if (match !== undefined || !isRead(context)) return false;
+  const { path, match } = context.state as RequestState;
+  if (match !== undefined || path.startsWith("/v1/") || !isRead(context)) return false;
   return /(?:^|,)\s*text\/html\s*(?:;|,|$)/i.test(context.req.headers.accept ?? "");
 }

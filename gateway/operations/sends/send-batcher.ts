@@ -79,13 +79,13 @@ export function createSendBatcher(
   return (tenantId, request, requestId) => {
     const traceparent = recordedTrace(activeCall()?.traceparent);
     const arrivedMs = performance.now();
-    return accounts.run(tenantId, async () => {
+    return accounts.run(tenantId, () => {
       if (performance.now() - arrivedMs > waitMaxMs) {
         throw new AppError("service_unavailable", "The send took too long; try again shortly.");
       }
       const { promise, resolve } = Promise.withResolvers<SendOutcome>();
       batcher.add({ request, requestId, traceparent, resolve }).catch(resolve);
-      return unwrap(await promise);
+      return promise.then(unwrap);
     });
   };
 }

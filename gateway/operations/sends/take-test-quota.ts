@@ -24,11 +24,17 @@ export async function takeTestQuota(
 /**
  * Sends within the quota, if there is one. Refunds it when the send certainly made no messages: a replay, or a refusal.
  */
-export async function keepQuota<R extends { readonly replayed: boolean }>(
+export function keepQuota<R extends { readonly replayed: boolean }>(
   refund: (() => void) | undefined,
   send: () => Promise<R>,
 ): Promise<R> {
-  if (refund === undefined) return send();
+  return refund === undefined ? send() : sendWithin(refund, send);
+}
+
+async function sendWithin<R extends { readonly replayed: boolean }>(
+  refund: () => void,
+  send: () => Promise<R>,
+): Promise<R> {
   try {
     const response = await send();
     if (response.replayed) refund();
