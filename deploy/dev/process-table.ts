@@ -37,21 +37,19 @@ const WEBHOOK = "webhook";
 /**
  * How services are spread over processes (ADR 63). Each in its own process, as in production. Or, for small
  * machines: the services on the path of every send in the process `core`, those called in batches in
- * `directory`, and the carrier apart, so that its links survive restarts of both. Or all but one together.
+ * `directory`, and the carrier apart, so that its links survive restarts of both. The operators' console runs beside
+ * the webhooks, which have memory to spare. Or all but one together.
  */
 export const PROCESS_LAYOUTS = {
   apart: SERVICE_PROCESSES,
   core: [
     {
       name: "directory",
-      services: [
-        ...["tenant", "sender-id", "routing", "wallet", "campaign", "consent"],
-        "operator-console",
-      ],
+      services: ["tenant", "sender-id", "routing", "wallet", "campaign", "consent"],
     },
     { name: "core", services: ["messaging", "gateway"] },
     { name: "carrier", services: ["carrier"] },
-    { name: WEBHOOK, services: [WEBHOOK] },
+    { name: WEBHOOK, services: [WEBHOOK, "operator-console"] },
   ],
   together: [
     {
