@@ -1,5 +1,6 @@
 /**
- * Events in: `events.message.*.<status>` by the durable consumer `campaign-messages`; those of campaigns move rows.
+ * Events in: `events.message.*.<status>` by the durable consumer `campaign-messages`; those of campaigns move rows, any
+ * other is acknowledged.
  * Events out: `events.campaign.<tenant id>.<type>`.
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -7,6 +8,7 @@ import { type Event, EventSchema } from "../../../proto/gen/sms/v1/events_pb.js"
 import { type Message, MessageSource } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { newId } from "../../shared/core/ids.ts";
 import { MESSAGE_STATUSES, type MessageStatus } from "../../shared/core/message-status.ts";
+import { subjectsOfCampaigns } from "../../shared/core/message-subjects.ts";
 import { ACK, type Acknowledgement, type Delivered } from "../../shared/io/consumer.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import type { CampaignMessageChange, FollowMessages } from "../app/follow-messages.ts";
@@ -24,7 +26,7 @@ const FOLLOWED_STATUSES = [
   "failed",
   "cancelled",
 ] as const satisfies readonly CampaignMessageChange["status"][];
-export const MESSAGES_SUBJECTS = FOLLOWED_STATUSES.map((status) => `events.message.*.${status}`);
+export const MESSAGES_SUBJECTS = subjectsOfCampaigns(FOLLOWED_STATUSES);
 
 /** A campaign's id begins so; an event without these bytes is of no campaign and need not be decoded. */
 const CAMPAIGN_MARK = Buffer.from("cmp_");

@@ -1,11 +1,12 @@
-/** Events of messaging: `events.message.<tenant id>.<status>`, one `sms.v1.Event` each. */
+/** Events of messaging: one `sms.v1.Event` each, under the subjects of `shared/core/message-subjects.ts`. */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { EventSchema, MessageChangedSchema } from "../../../proto/gen/sms/v1/events_pb.js";
 import { newId } from "../../shared/core/ids.ts";
+import { messageSubject } from "../../shared/core/message-subjects.ts";
 import type { Outbox } from "../../shared/io/outbox.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import type { CausedEvent } from "../app/ports.ts";
-import type { StatusEvent } from "../domain/message.ts";
+import { isCampaignMessage, type StatusEvent } from "../domain/message.ts";
 import { toWireMessage, WIRE_STATUS } from "./proto.ts";
 import { noteEvent } from "./tracing.ts";
 
@@ -50,6 +51,7 @@ export function toStreamItem(event: StatusEvent, cause: string | undefined): Str
       },
     }),
   );
-  const subject = `events.message.${message.tenantId}.${message.status}`;
+  const { tenantId, status } = message;
+  const subject = messageSubject(tenantId, status, isCampaignMessage(message));
   return traceparent === undefined ? { id, subject, data } : { id, subject, data, traceparent };
 }

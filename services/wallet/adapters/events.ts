@@ -1,5 +1,5 @@
 /**
- * Events in: `events.message.*.sent`, `.failed` and `.cancelled` by the durable consumer
+ * Events in: changes of messages to `sent`, `failed` and `cancelled` by the durable consumer
  * `wallet-settle`, which settles the messages.
  * Events out: `events.wallet.<tenant id>.funded` and `.low_balance`.
  */
@@ -13,6 +13,7 @@ import {
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
+import { subjectsOfAll } from "../../shared/core/message-subjects.ts";
 import { ACK, type Acknowledgement, type Delivered } from "../../shared/io/consumer.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import type {
@@ -29,11 +30,7 @@ export const SETTLE_DURABLE = "wallet-settle";
  * The status changes that move money. Changes after `sent` move none. If an event is lost, the
  * sweeper settles the message.
  */
-export const SETTLE_SUBJECTS = [
-  "events.message.*.sent",
-  "events.message.*.failed",
-  "events.message.*.cancelled",
-] as const;
+export const SETTLE_SUBJECTS = subjectsOfAll(["sent", "failed", "cancelled"]);
 /** Delay before redelivery of an item that could not be settled. */
 const RETRY_AFTER_MS = 1000;
 /**

@@ -13,6 +13,8 @@ import {
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { EntryKind, ReservationState, WalletService } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { newId } from "../../../services/shared/core/ids.ts";
+import type { MessageStatus as StatusName } from "../../../services/shared/core/message-status.ts";
+import { messageSubject } from "../../../services/shared/core/message-subjects.ts";
 import { EVENT_STREAM } from "../../../services/shared/io/nats.ts";
 import {
   createGrpcJsTransport,
@@ -96,8 +98,8 @@ describe("the wallet's sweeper on the whole stack", function () {
     return message;
   }
   /** Removes the message's status events after they are in the stream. */
-  async function loseEvents(status: string): Promise<void> {
-    const subject = `events.message.${stack.tenant_id}.${status}`;
+  async function loseEvents(status: StatusName): Promise<void> {
+    const subject = messageSubject(stack.tenant_id, status, false);
     const manager = await nats.jetstreamManager();
     await eventually(
       async () => {

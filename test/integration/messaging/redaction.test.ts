@@ -4,6 +4,7 @@ import { expect } from "chai";
 import { connect, type NatsConnection } from "nats";
 import { EventSchema } from "../../../proto/gen/sms/v1/events_pb.js";
 import { OutcomeKind, ReceiptState } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { messageSubject } from "../../../services/shared/core/message-subjects.ts";
 import { EVENT_STREAM } from "../../../services/shared/io/nats.ts";
 import {
   claimOne,
@@ -30,8 +31,8 @@ describe("texts that a tenant has redacted", () => {
   async function storedEvents({ id }: TestTenant): Promise<Map<string, Uint8Array>> {
     const manager = await nats.jetstreamManager();
     const found = new Map<string, Uint8Array>();
-    for (const status of ["sent", "delivered"]) {
-      const subject = `events.message.${id}.${status}`;
+    for (const status of ["sent", "delivered"] as const) {
+      const subject = messageSubject(id, status, false);
       const { data } = await eventually(() =>
         manager.streams.getMessage(EVENT_STREAM, { last_by_subj: subject }),
       );

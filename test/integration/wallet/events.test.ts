@@ -4,16 +4,18 @@ import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import { EventSchema } from "../../../proto/gen/sms/v1/events_pb.js";
 import { MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { newId } from "../../../services/shared/core/ids.ts";
+import { subjectsOfCampaigns } from "../../../services/shared/core/message-subjects.ts";
 import { type RunningConsumer, startConsumer } from "../../../services/shared/io/consumer.ts";
 import { createDeadLetters } from "../../../services/shared/io/dead-letters.ts";
 import { EVENT_STREAM } from "../../../services/shared/io/nats.ts";
 import { publishAll } from "../../../services/shared/io/publisher.ts";
-import { createSettleHandler } from "../../../services/wallet/adapters/events.ts";
+import { createSettleHandler, SETTLE_SUBJECTS } from "../../../services/wallet/adapters/events.ts";
 import { eventually } from "../../support/poll.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 import { openWallet, silentLog, type WalletHarness } from "../../support/wallet-harness.ts";
 
 const actor = { name: "test", address: "" };
+const LATER_SUBJECTS = subjectsOfCampaigns(["queued", "delivered", "undelivered"]);
 const { SENT, DELIVERED, UNDELIVERED, FAILED, CANCELLED, QUEUED } = MessageStatus;
 
 describe("the wallet and the event stream", () => {
@@ -31,8 +33,8 @@ describe("the wallet and the event stream", () => {
       nats: wallet.nats,
       db: wallet.mongo.db,
       durable,
-      // The stream is shared with other tests, so read this test's events only.
-      subjects: [`events.message.${tenantId}.>`],
+      // The stream is shared with other tests, so read this test's events only. Later statuses require the same.
+      subjects: [...SETTLE_SUBJECTS, ...LATER_SUBJECTS].map((one) => one.replace("*", tenantId)),
       batchMax: 100,
       ackWaitMs: 5000,
       minIntervalMs: 0,
@@ -109,6 +111,17 @@ describe("the wallet and the event stream", () => {
     expect(after.held).to.equal(0n);
     expect(before.balance - after.balance).to.equal(12n);
     expect(await wallet.breaches(tenantId)).to.deep.equal([]);
+  });
+
+  it("settles from the subjects that only the next release uses", async () => {
+    const reservationId = await hold(3);
+    const events = [SENT, FAILED, CANCELLED].map((status) => {
+      const event = eventOf(newId("message"), reservationId, status);
+      return { ...event, subject: `${event.subject}.direct` };
+    });
+    await publishAll(wallet.nats.connection, events);
+    await eventually(async () => (await wallet.wallets.get(tenantId)).held === 0n);
+    await drained();
   });
 
   it("logs a second settlement with other amounts and moves nothing", async () => {
