@@ -30,6 +30,7 @@ import { parseRequestTarget } from "./http/request-target.ts";
 import type { ResponseBudget } from "./http/response-budget.ts";
 import { setHeader } from "./http/set-header.ts";
 import { type LoadLimiter, serviceBusy } from "./load-shedding/load-limiter.ts";
+import { beginRead, type ReadShares } from "./load-shedding/read-shares.ts";
 import { deprecationHeaders } from "./operations/deprecation.ts";
 import type { Operation, OperationResponse } from "./operations/operation.ts";
 import {
@@ -54,6 +55,7 @@ export type AppParts = AdmissionParts & {
   readonly log: Logger;
   readonly bodyLimits: BodyLimits;
   readonly largeBodies: LargeBodies;
+  readonly reads: ReadShares;
   readonly responses: ResponseBudget;
   readonly onFinish: (request: FinishedRequest) => void;
 };
@@ -209,6 +211,8 @@ function dispatch(parts: AppParts, table: OperationTable): (context: Context) =>
       const { tenantId } = caller;
       releaseAtEnd(state, await parts.largeBodies.handle(tenantId, state.bodyBytes.length));
     }
+    const endRead = await beginRead(parts.reads, operation, caller.tenantId);
+    if (endRead !== undefined) releaseAtEnd(state, endRead);
     // Do not execute a request whose client has left (ADR 81): after a stall of this process the client may have
     // sent it again elsewhere.
     const hasLeft = context.res.destroyed || !context.req.socket.writable;

@@ -33,6 +33,7 @@ import { createKeyLocks } from "./idempotency/lock.ts";
 import { createCursors } from "./lists/cursor.ts";
 import { createFast503 } from "./load-shedding/fast-503.ts";
 import { createLoadLimiter } from "./load-shedding/load-limiter.ts";
+import { createReadShares, type ReadShares } from "./load-shedding/read-shares.ts";
 import { createOperations, type OperationPorts } from "./operations/all.ts";
 import { EVENT_WAITS_MAX, EVENT_WAITS_PER_ACCOUNT } from "./operations/events.ts";
 import { createSendBatcher } from "./operations/sends/send-batcher.ts";
@@ -65,9 +66,9 @@ export async function start(context: ServiceContext): Promise<void> {
   const ownOrigin = config.BASE_URL === "" ? "" : new URL(config.BASE_URL).origin;
   const authenticator = createAuthenticator({ keys, sessions, ownOrigin });
   const limits = createLimits(context, config, redis);
-  const { loadLimiter, responses } = limits;
+  const { loadLimiter, responses, reads } = limits;
 
-  const ports = createPorts(context, config, redis);
+  const ports = createPorts(context, config, { redis, reads });
   const operations = createOperations(ports, config.MESSAGE_SEND_SUNSET === "keep");
 
   const { docsUrl } = addresses;
@@ -136,6 +137,7 @@ function createLimits({ log, lifecycle }: ServiceContext, config: GatewayConfig,
       budget: createBodyBudget(),
     },
     largeBodies: createLargeBodies(),
+    reads: createReadShares(),
     responses: createResponseBudget(),
   };
 }
@@ -166,7 +168,11 @@ const EVENT_WAITS = {
 } as const;
 
 /** The ports of the operations. */
-function createPorts(context: ServiceContext, config: GatewayConfig, redis: Redis): OperationPorts {
+function createPorts(
+  context: ServiceContext,
+  config: GatewayConfig,
+  { redis, reads }: { readonly redis: Redis; readonly reads: ReadShares },
+): OperationPorts {
   const messaging = context.client(MessagingService);
   return {
     messaging,
@@ -185,6 +191,7 @@ function createPorts(context: ServiceContext, config: GatewayConfig, redis: Redi
     spanMaxMs: config.LIST_SPAN_MAX_MS,
     exports: createWeightedSemaphore(EXPORTS),
     waits: createWeightedSemaphore(EVENT_WAITS),
+    reads,
     ending: context.lifecycle.signal,
   };
 }

@@ -6,6 +6,7 @@ import { rpcAnswer } from "../../services/shared/rpc/call.ts";
 import { STATUS_CHANGED_EXAMPLE } from "../docs/content/event-samples.ts";
 import { EVENT_CURSOR_EXAMPLE } from "../docs/content/samples.ts";
 import { componentRef } from "../docs/operation-doc.ts";
+import type { ReadShares } from "../load-shedding/read-shares.ts";
 import { EVENT_LIST } from "../schemas/events.ts";
 import { compileQuery } from "../schemas/query.ts";
 import { refuse } from "../schemas/validate.ts";
@@ -16,6 +17,8 @@ export type EventPorts = {
   readonly webhooks: Webhooks;
   /** Limits the requests that wait at once, in total and for each account. */
   readonly waits: WeightedSemaphore;
+  /** Limits the pages that are read without waiting. */
+  readonly reads: Pick<ReadShares, "page">;
   /** Aborted when this process ends. */
   readonly ending: AbortSignal;
 };
@@ -76,16 +79,27 @@ async function list(ports: EventPorts, request: OperationRequest): Promise<Opera
   const asked = { tenantId, mode, eventTypes: [...new Set(event_type)], cursor, limit };
   const page =
     wait === 0
-      ? await rpcAnswer(ports.webhooks.readEvents(asked))
+      ? await readNow(ports, asked)
       : await waitForEvents(ports, request, { ...asked, waitMs: wait * 1000 });
   const data = page.bodies.map((body) => JSON.parse(body) as unknown);
   return { status: 200, body: { data, next_cursor: page.cursor } };
 }
 
+type Asked = Parameters<Webhooks["readEvents"]>[0] & { readonly tenantId: string };
+
+async function readNow({ webhooks, reads }: EventPorts, asked: Asked) {
+  const release = await reads.page(asked.tenantId);
+  try {
+    return await rpcAnswer(webhooks.readEvents(asked));
+  } finally {
+    release();
+  }
+}
+
 async function waitForEvents(
   { webhooks, waits, ending }: EventPorts,
   { caller, whenLeft }: OperationRequest,
-  asked: Parameters<Webhooks["readEvents"]>[0] & { readonly waitMs: number },
+  asked: Asked & { readonly waitMs: number },
 ) {
   const release = await waits.acquire(caller.tenantId, 1);
   if (release === undefined) {

@@ -44,6 +44,8 @@ export type Operation = {
   readonly scope: string;
   /** It may wait for seconds without work, so the load limit does not count it. */
   readonly isLongPoll?: boolean;
+  /** It reads all that the account has of something, so one runs at a time for each tenant (`read-shares.ts`). */
+  readonly isScan?: boolean;
   /** It changes rules of live sends, so a test key gets 403. */
   readonly isLiveOnly?: boolean;
   /** Responses carry Deprecation, Sunset and Link. */

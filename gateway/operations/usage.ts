@@ -34,6 +34,7 @@ export function usageOperation(ports: UsagePorts): Operation {
     method: "GET",
     path: "/v1/usage",
     scope: "usage:read",
+    isScan: true,
     doc: {
       id: "getUsage",
       tag: "Usage",

@@ -18,6 +18,7 @@ import { listen, SERVER_OPTIONS } from "../../gateway/http/server.ts";
 import { createCursors } from "../../gateway/lists/cursor.ts";
 import { createFast503 } from "../../gateway/load-shedding/fast-503.ts";
 import { createLoadLimiter } from "../../gateway/load-shedding/load-limiter.ts";
+import { createReadShares } from "../../gateway/load-shedding/read-shares.ts";
 import { createOperations, type OperationPorts } from "../../gateway/operations/all.ts";
 import type { Operation } from "../../gateway/operations/operation.ts";
 import type { RateLimiter } from "../../gateway/rate-limit/limiter.ts";
@@ -135,6 +136,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
       budget: createBodyBudget(options.bodyBounds),
     },
     largeBodies: createLargeBodies(),
+    reads: createReadShares(),
     responses,
     onFinish: options.onFinish ?? ((request) => void finished.push(request)),
   });
@@ -208,6 +210,7 @@ export function memoryPorts(changes: Partial<OperationPorts> = {}): OperationPor
     spanMaxMs: 7_948_800_000,
     exports: createWeightedSemaphore({ totalMax: 8, keyMax: 1, waitersMax: 1, waitMaxMs: 1000 }),
     waits: createWeightedSemaphore({ totalMax: 8, keyMax: 5, waitersMax: 0, waitMaxMs: 0 }),
+    reads: createReadShares(),
     ending: new AbortController().signal,
     ...changes,
   };

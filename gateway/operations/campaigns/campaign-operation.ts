@@ -45,11 +45,13 @@ export function campaignOperation(
   path: string,
   doc: Omit<OperationDoc, "tag">,
   handler: Handler,
+  kind: Pick<Operation, "isScan"> = {},
 ): Operation {
   return {
     method,
     path,
     scope: method === "GET" ? "campaigns:read" : "campaigns:manage",
+    ...kind,
     doc: { tag: "Campaigns", ...doc },
     handle: (request) => handler(ports, request),
   };

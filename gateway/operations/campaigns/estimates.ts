@@ -31,7 +31,7 @@ const validateTest = compileSchema(CAMPAIGN_TEST);
 /** Creates the operations. */
 export function estimateOperations(ports: CampaignPorts): Operation[] {
   return [
-    campaignOperation(ports, "POST", `${ONE}/estimate`, ESTIMATE, estimate),
+    campaignOperation(ports, "POST", `${ONE}/estimate`, ESTIMATE, estimate, { isScan: true }),
     campaignOperation(ports, "POST", `${ONE}/preview`, SHOW, preview),
     campaignOperation(ports, "POST", `${ONE}/test`, TEST, test),
   ];

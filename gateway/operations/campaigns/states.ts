@@ -38,13 +38,16 @@ export function stateOperations(ports: CampaignPorts): Operation[] {
     doc: Omit<OperationDoc, "tag">,
     change: Change,
     quota: Quota = NO_QUOTA,
-  ) => campaignOperation(ports, "POST", `${ONE}/${name}`, doc, handlerOf(change, quota));
+    kind: Pick<Operation, "isScan"> = {},
+  ) => campaignOperation(ports, "POST", `${ONE}/${name}`, doc, handlerOf(change, quota), kind);
   return [
     operation(
       "start",
       START,
       (campaigns, target) => campaigns.startCampaign(target, LONG_CALL),
       takeRecipients,
+      // It estimates every recipient first.
+      { isScan: true },
     ),
     operation("pause", PAUSE, (campaigns, target) => campaigns.pauseCampaign(target, LONG_CALL)),
     operation("resume", RESUME, (campaigns, target) => campaigns.resumeCampaign(target, LONG_CALL)),

@@ -1,0 +1,66 @@
+/**
+ * Reads that cost a service far more than their request costs the rate limit: pages of lists, and scans, which read
+ * all that an account has. A tenant has a few of them in progress at a gateway; its others wait. Without this bound
+ * one key takes every database connection of a service, and the sends of all tenants wait for one (ADR 159).
+ */
+import { AppError } from "../../services/shared/core/errors.ts";
+import {
+  createWeightedSemaphore,
+  type WeightedSemaphore,
+} from "../../services/shared/flow/weighted-semaphore.ts";
+import type { Operation } from "../operations/operation.ts";
+
+/** Ends a read. Calls after the first do nothing. */
+type EndRead = () => void;
+
+/** The reads in progress. */
+export type ReadShares = {
+  /** Waits until the tenant may read one more page. Throws `rate_limited`. */
+  page(tenantId: string): Promise<EndRead>;
+  /** Waits until the tenant may begin this scan. Throws `rate_limited`. */
+  scan(tenantId: string, operationId: string): Promise<EndRead>;
+};
+
+/** A page takes up to four of the twenty database connections of its service. */
+const PAGES = {
+  totalMax: Number.POSITIVE_INFINITY,
+  keyMax: 4,
+  waitersMax: 32,
+  waitMaxMs: 5000,
+} as const;
+
+/** A scan takes one connection, and seconds of the database's processor. */
+const SCANS = { totalMax: 6, keyMax: 1, waitersMax: 8, waitMaxMs: 5000 } as const;
+
+/** Creates the shares of one gateway. */
+export function createReadShares(): ReadShares {
+  const pages = createWeightedSemaphore(PAGES);
+  /** One for each operation: a service that does not answer must not block the scans of others. */
+  const scans = new Map<string, WeightedSemaphore>();
+  return {
+    page: (tenantId) => begin(pages, tenantId),
+    scan(tenantId, operationId) {
+      const own = scans.get(operationId) ?? createWeightedSemaphore(SCANS);
+      scans.set(operationId, own);
+      return begin(own, tenantId);
+    },
+  };
+}
+
+/** Begins the read that an operation is, if it is one. A long poll takes its own share, as it may only wait. */
+export async function beginRead(
+  reads: ReadShares,
+  { doc, isScan, isLongPoll }: Operation,
+  tenantId: string,
+): Promise<EndRead | undefined> {
+  if (isScan === true) return reads.scan(tenantId, doc.id);
+  const isPage = doc.query?.limit !== undefined && isLongPoll !== true;
+  return isPage ? reads.page(tenantId) : undefined;
+}
+
+async function begin(semaphore: WeightedSemaphore, tenantId: string): Promise<EndRead> {
+  const end = await semaphore.acquire(tenantId, 1);
+  if (end !== undefined) return end;
+  const text = "Too many reads of this kind at once; send fewer in parallel.";
+  throw new AppError("rate_limited", text, { retryAfterMs: 1000 });
+}
