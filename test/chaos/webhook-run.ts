@@ -3,8 +3,7 @@
  * stopped and started, over a tenth of the receivers hanging, failing, cutting or dripping, some endpoints
  * disabled. Afterwards it checks every promise against the receivers' records.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SERVERS_DIR } from "../../deploy/dev/paths.ts";
@@ -17,6 +16,7 @@ import { newId } from "../../services/shared/core/ids.ts";
 import { seededRandom } from "../../services/smsc-simulator/domain/latency.ts";
 import { eventually } from "../support/poll.ts";
 import { createGuard } from "../support/process-guard.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import {
   messageEvent,
   openWebhookStores,
@@ -65,7 +65,7 @@ async function openServer(name: ServerName, port: number, folder: string) {
 
 /** Runs a storm and checks the promises. */
 export async function runWebhookChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const folder = await mkdtemp(join(tmpdir(), "sms-webhook-chaos-"));
+  const folder = temporaryFolder("webhook-chaos");
   const certificates = testCertificates();
   const [mongoPort = 0, natsPort = 0] = await freePorts(2);
   const mongod = await openServer("mongod", mongoPort, folder);
@@ -92,7 +92,6 @@ export async function runWebhookChaos(options: ChaosOptions): Promise<ChaosRepor
     await mongod.stop();
     await nats.stop();
     guard.dismiss();
-    await certificates.remove();
     await rm(folder, { recursive: true, force: true });
   }
 }

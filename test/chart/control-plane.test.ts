@@ -1,12 +1,12 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { CHART } from "../../deploy/chart/layout.ts";
 import { ROOT } from "../../deploy/dev/paths.ts";
 import { eventually } from "../support/poll.ts";
 import { skipSince } from "../support/skip.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import {
   apply,
   clusterMissing,
@@ -32,7 +32,7 @@ chartSuite("the chart on a real control plane", (helm) => {
   before(function () {
     if (clusterMissing !== undefined) skipSince(this, clusterMissing);
     this.timeout(600_000);
-    folder = mkdtempSync(join(tmpdir(), "chart-"));
+    folder = temporaryFolder("chart");
     apply(namespaceObjects(namespace));
     before_ = { own: objectsIn(namespace), cluster: objectsIn(undefined) };
   });
@@ -41,7 +41,6 @@ chartSuite("the chart on a real control plane", (helm) => {
     if (clusterMissing !== undefined) return;
     run("kubectl", ["delete", "namespace", namespace, "--wait=false"]);
     run("kubectl", ["delete", "pv", "-l", `for=${namespace}`]);
-    rmSync(folder, { recursive: true });
   });
 
   for (const values of ALL_VALUES) {

@@ -3,11 +3,11 @@
  * suite runs once with every one of them, so `HELM=helm3,helm4` proves the chart on both.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import { CHART } from "../../deploy/chart/layout.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import type { KubeObject } from "./kube-types.ts";
 
 /** A Helm to test with, and why it cannot be used where it cannot. */
@@ -106,7 +106,7 @@ export function refusal(valuesFile: string | undefined, options: RenderOptions =
 
 /** The NOTES of an installation. `helm template` omits them, so they are rendered as an object's text. */
 export function notes(valuesFile: string, options: RenderOptions = {}): string {
-  const folder = mkdtempSync(join(tmpdir(), "chart-"));
+  const folder = temporaryFolder("chart");
   try {
     cpSync(CHART, folder, { recursive: true });
     renameSync(join(folder, "templates/NOTES.txt"), join(folder, "notes.txt"));

@@ -3,18 +3,17 @@ import {
   copyFileSync,
   cpSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { ROOT } from "../../deploy/dev/paths.ts";
 import { skipSince } from "../support/skip.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { copyLibraries, DOCKERFILE, type Image, openImage } from "./assembled-image.ts";
 
 const REVISION = "0123456789abcdef0123456789abcdef01234567";
@@ -40,7 +39,7 @@ describe("the recipe, built", function () {
   before(function () {
     const missing = missingTool();
     if (missing !== undefined) skipSince(this, missing);
-    folder = mkdtempSync(join(tmpdir(), "image-build-"));
+    folder = temporaryFolder("image-build");
     buildBases(folder);
     writeFileSync(join(folder, "Dockerfile"), onLocalBases(DOCKERFILE));
     const named = ["--build-arg", "VERSION=0.2.0", "--build-arg", `REVISION=${REVISION}`];

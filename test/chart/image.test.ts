@@ -1,15 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { ROOT } from "../../deploy/dev/paths.ts";
@@ -18,6 +9,7 @@ import { eventually } from "../support/poll.ts";
 import { startServers } from "../support/servers.ts";
 import { skipSince } from "../support/skip.ts";
 import { repositoryFiles } from "../support/source-files.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import {
   assembleImage,
   DOCKERFILE,
@@ -61,7 +53,7 @@ describe("the image's recipe", () => {
     this.timeout(120_000);
     const stage = DOCKERFILE.split(/^FROM /m).find((text) => text.startsWith("node AS console"));
     const copied = [...(stage ?? "").matchAll(/^COPY (\S+) \1$/gm)].map(([, name = ""]) => name);
-    const at = mkdtempSync(join(tmpdir(), "console-stage-"));
+    const at = temporaryFolder("console-stage");
     try {
       for (const name of copied) cpSync(join(ROOT, name), join(at, name), { recursive: true });
       cpSync(join(ROOT, "package.json"), join(at, "package.json"));

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { skipSince } from "../support/skip.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { ALL_VALUES, chartSuite, renderOnce } from "./helm.ts";
 import { type Definitions, strictDefinitions } from "./kube-schemas.ts";
 
@@ -19,12 +19,8 @@ chartSuite("kubeconform", () => {
     if (missing !== undefined) skipSince(this, missing);
     const opened = strictDefinitions();
     if ("missing" in opened) return skipSince(this, opened.missing);
-    folder = mkdtempSync(join(tmpdir(), "kubeconform-"));
+    folder = temporaryFolder("kubeconform");
     writeSchemas(folder, opened.definitions);
-  });
-
-  after(() => {
-    if (folder !== undefined) rmSync(folder, { recursive: true });
   });
 
   it("finds a field that does not exist", () => {

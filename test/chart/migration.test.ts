@@ -1,9 +1,9 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { CHART } from "../../deploy/chart/layout.ts";
 import { valuePaths } from "../../deploy/chart/values-tree.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { ALL_VALUES, chartSuite, MINIMAL, render } from "./helm.ts";
 import { immutableFields } from "./immutable-fields.ts";
 import type { KubeObject } from "./kube-types.ts";
@@ -105,7 +105,7 @@ chartSuite("the migration", () => {
   });
 
   it("a new chart version changes no field that Kubernetes refuses to change", () => {
-    const folder = mkdtempSync(join(tmpdir(), "chart-"));
+    const folder = temporaryFolder("chart");
     try {
       cpSync(CHART, folder, { recursive: true });
       const file = join(folder, "Chart.yaml");

@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { parse, stringify } from "yaml";
@@ -8,6 +7,7 @@ import { ROOT } from "../../deploy/dev/paths.ts";
 import { commandsOf, optionName, optionsOf } from "../../services/shared/cli/definition.ts";
 import { smsctlProgram } from "../../services/smsctl/cli/tree.ts";
 import { skipSince } from "../support/skip.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { namesIn, oneSampleOfEach, registryOfEverything, seriesNames } from "./exported-metrics.ts";
 import { ALL_VALUES, chartSuite, MINIMAL, render } from "./helm.ts";
 import type { Rule, RuleGroup } from "./kube-types.ts";
@@ -330,9 +330,5 @@ function expressionsOfDashboards(): string[] {
 /** Runs with a folder of its own; skips with the reason where promtool is missing. */
 function withPromtool(test: Mocha.Context, run: (folder: string) => void | Promise<void>) {
   if (spawnSync(PROMTOOL, ["--version"]).error !== undefined) skipSince(test, NO_PROMTOOL);
-  const folder = mkdtempSync(join(tmpdir(), "rules-"));
-  const clean = () => rmSync(folder, { recursive: true });
-  const done = run(folder);
-  if (done === undefined) return clean();
-  return done.finally(clean);
+  return run(temporaryFolder("rules"));
 }

@@ -1,13 +1,13 @@
 /** A Prometheus for one test. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { freePorts } from "../../deploy/dev/ports.ts";
 import { endProcess, lastLines, startProcess } from "../../deploy/dev/processes.ts";
 import { eventually } from "../support/poll.ts";
 import { createGuard } from "../support/process-guard.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** One series of an instant query. */
 export type Series = {
@@ -37,7 +37,7 @@ export async function startPrometheus(
   ops: Readonly<Record<string, string>>,
   namespace: string,
 ): Promise<Prometheus> {
-  const folder = mkdtempSync(join(tmpdir(), "prometheus-"));
+  const folder = temporaryFolder("prometheus");
   const guard = createGuard(folder);
   const [port = 0] = await freePorts(1);
   const jobs = Object.entries(ops).map(([job, url]) => ({

@@ -8,17 +8,16 @@ import {
   existsSync,
   globSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { expect } from "chai";
 import { openRestStack, type RestStack } from "../support/rest.ts";
 import { skipSince } from "../support/skip.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { startFuture } from "./future.ts";
 import { installed } from "./install.ts";
 import { run } from "./run.ts";
@@ -57,7 +56,7 @@ describe("Clients made by generators", function () {
   before(async () => {
     rest = await openRestStack();
     future = await startFuture(rest.stack.gateway);
-    dir = mkdtempSync(join(tmpdir(), "sms-clients-"));
+    dir = temporaryFolder("clients");
     document = join(dir, "openapi.json");
     writeFileSync(document, (await rest.call("GET", "/openapi.json")).text);
   });

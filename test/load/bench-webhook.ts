@@ -315,5 +315,4 @@ try {
   await receiver.stop();
   await stores.close();
   await servers.stop();
-  await certificates.remove();
 }

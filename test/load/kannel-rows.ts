@@ -1,5 +1,5 @@
-import { tmpdir } from "node:os";
 import { kannelMissing, kannelVersion } from "../support/kannel.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import type { Driven } from "./highest-rate.ts";
 import { measureKannelAccept, measureKannelEndToEnd } from "./kannel-load.ts";
 import { startSimulatorProcess } from "./simulator-process.ts";
@@ -12,7 +12,7 @@ export async function besideKannel<T>(
   work: (kannel: Driven) => Promise<T>,
 ): Promise<T | undefined> {
   if (kannelMissing() !== undefined) return undefined;
-  const smsc = await startSimulatorProcess(tmpdir());
+  const smsc = await startSimulatorProcess(temporaryFolder("simulator"));
   try {
     return await work((load) => measureKannelEndToEnd(smsc, load));
   } finally {

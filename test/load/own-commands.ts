@@ -1,9 +1,9 @@
 /** Budget rows with their own benchmark, and their short form in `make bench`. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import type { Row } from "./report.ts";
 
 /** A benchmark with rows of its own. */
@@ -38,7 +38,7 @@ const TIMEOUT_MS = 240_000;
 
 /** Runs it in its own process and returns its rows; a failed run is a row not met. */
 export async function runOwnCommand(own: OwnCommand): Promise<Row[]> {
-  const folder = await mkdtemp(join(tmpdir(), "sms-bench-"));
+  const folder = temporaryFolder("bench");
   const out = join(folder, "rows.json");
   try {
     const child = spawn(

@@ -6,11 +6,11 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { freePortRange } from "../../deploy/dev/ports.ts";
 import { eventually } from "./poll.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 const BEARERBOX = "/usr/sbin/bearerbox";
 const SMSBOX = "/usr/sbin/smsbox";
@@ -58,7 +58,7 @@ export function kannelVersion(): string {
 
 /** Starts both programs and waits until smsbox takes requests. */
 export async function startKannel(options: KannelOptions): Promise<Kannel> {
-  const folder = await mkdtemp(join(tmpdir(), "sms-kannel-"));
+  const folder = temporaryFolder("kannel");
   const base = await freePortRange(4);
   const children: ChildProcess[] = [];
   const file = join(folder, "kannel.conf");

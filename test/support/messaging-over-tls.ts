@@ -1,17 +1,17 @@
 /** Messaging behind mutual TLS: the server that services have, which passes calls on to a stack's messaging. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@connectrpc/connect";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { createRpcAuth } from "../../services/shared/rpc/auth.ts";
 import { createTestAuthority } from "./rpc-certificates.ts";
 import { createRpcLinks, routesOf } from "./rpc-links.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Starts it. The certificate's name is the caller: it needs no token. */
 export async function serveMessagingOverTls(messaging: Client<typeof MessagingService>) {
   const links = createRpcLinks();
-  const folder = mkdtempSync(join(tmpdir(), "sms-grpc-tls-"));
+  const folder = temporaryFolder("grpc-tls");
   const authority = createTestAuthority();
   const put = (name: string, contents: Buffer) => {
     const file = join(folder, name);
@@ -52,7 +52,6 @@ export async function serveMessagingOverTls(messaging: Client<typeof MessagingSe
     },
     async close() {
       await links.close();
-      rmSync(folder, { recursive: true });
     },
   };
 }

@@ -2,8 +2,7 @@
  * A night of promotional messages on a real stack: messaging, a carrier and the SMSC simulator. The wall clocks of the
  * services are stepped to the evening, through the night and to the morning; waits are short, the night is not.
  */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { MongoClient } from "mongodb";
@@ -15,6 +14,7 @@ import { DEFAULT_QUIET_HOURS } from "../../services/shared/core/quiet-hours-text
 import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
 import { type CarrierStack, startCarrierStack } from "./carrier-stack.ts";
 import { eventually } from "./poll.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 const DAY_MS = 86_400_000;
 export const HOUR_MS = 3_600_000;
@@ -49,7 +49,7 @@ export type QuietNight = {
 
 /** Starts a stack whose connector submits at most so many messages per second. */
 export async function startQuietNight(ratePerSecond: number): Promise<QuietNight> {
-  const dir = await mkdtemp(join(tmpdir(), "sms-clock-"));
+  const dir = temporaryFolder("clock");
   const file = join(dir, "step");
   await writeFile(file, "0");
   const preload = new URL("../chaos/clock-step.ts", import.meta.url).href;

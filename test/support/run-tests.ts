@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { globSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { startOwnServers, type TestServers } from "./servers.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 import { printResult, printSummary, type RunResult, type TestRun } from "./test-report.ts";
 
 /**
@@ -48,6 +49,9 @@ const WAITING_FILES = [
   "test/integration/carrier/quiet-hours.slow.test.ts",
 ];
 
+/** Installed tools keep their compiled code in the temporary directory. */
+const CACHE_OF_TOOLS = "node-compile-cache";
+
 const patterns = process.argv.slice(2);
 const isSlow = patterns.some((pattern) => pattern.includes(".slow."));
 /** Tests wait more than they compute, so two files per core keep the cores busy. */
@@ -65,13 +69,14 @@ if (files.length === 0) {
   process.stderr.write(`no test file matches ${patterns.join(" ")}\n`);
   process.exit(1);
 }
+/** Everything that this run keeps on disk but the servers' data; removed at its end. */
+const runFolder = temporaryFolder("run");
 /** V8's code and the stripped types of the sources: every run loads nearly the same ones. */
-const compileCache = mkdtempSync(join(tmpdir(), "sms-code-"));
+const compileCache = join(runFolder, "code");
 /** Enables it in a process, and not in those that it starts: services have the memory that they always have. */
 const COMPILE_CACHE_MODULE = `data:text/javascript,${encodeURIComponent(
   'import { enableCompileCache } from "node:module"; enableCompileCache(process.env.TEST_COMPILE_CACHE);',
 )}`;
-process.once("exit", () => rmSync(compileCache, { recursive: true, force: true }));
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
     isStopped = true;
@@ -201,7 +206,8 @@ async function record(run: TestRun, servers: TestServers): Promise<RunResult> {
 
 function runMocha(run: TestRun, servers: TestServers): Promise<RunResult> {
   const runStartedMs = performance.now();
-  const { child, textOf } = spawnMocha(run, servers);
+  const tmpDir = mkdtempSync(join(runFolder, "tmp-"));
+  const { child, textOf } = spawnMocha(run, servers, tmpDir);
   children.add(child);
   return new Promise((resolve) => {
     child.once("close", (code) => {
@@ -214,12 +220,14 @@ function runMocha(run: TestRun, servers: TestServers): Promise<RunResult> {
       const isGoodRun = code === 0 && passed + skipped > 0;
       const failed = Math.max(count("failing"), isGoodRun ? 0 : 1);
       const seconds = (performance.now() - runStartedMs) / 1000;
-      resolve({ run, passed, failed, skipped, seconds, fileSeconds: textOf.seconds(), output });
+      const fileSeconds = textOf.seconds();
+      const left = readdirSync(tmpDir).filter((name) => name !== CACHE_OF_TOOLS);
+      resolve({ run, passed, failed, skipped, seconds, fileSeconds, left, output });
     });
   });
 }
 
-function spawnMocha(run: TestRun, servers: TestServers) {
+function spawnMocha(run: TestRun, servers: TestServers, tmpDir: string) {
   const args = ["--import", COMPILE_CACHE_MODULE];
   args.push("node_modules/mocha/bin/mocha.js", "--reporter", "dot", "--no-color");
   if (run.files.length > 1) args.push("--require", "./test/support/file-seconds.ts");
@@ -229,6 +237,7 @@ function spawnMocha(run: TestRun, servers: TestServers) {
     killSignal: "SIGKILL",
     env: {
       ...process.env,
+      TMPDIR: tmpDir,
       TEST_COMPILE_CACHE: compileCache,
       TEST_SECONDS_FD: "3",
       TEST_MONGODB_URI: servers.mongodbUri,

@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { SERVERS_DIR } from "../../deploy/dev/paths.ts";
 import { freePorts } from "../../deploy/dev/ports.ts";
@@ -7,6 +6,7 @@ import { endProcess, type ProcessRecord } from "../../deploy/dev/processes.ts";
 import type { ServerName } from "../../deploy/dev/server-table.ts";
 import { serverUrl, startServer } from "../../deploy/dev/servers.ts";
 import { createGuard } from "./process-guard.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 export type TestServers = {
   readonly mongodbUri: string;
@@ -38,7 +38,7 @@ export async function startServers(): Promise<TestServers> {
 
 /** As startServers, but always servers of its own: for tests that stop and kill them. */
 export async function startOwnServers(): Promise<TestServers> {
-  const folder = await mkdtemp(join(tmpdir(), "sms-test-"));
+  const folder = temporaryFolder("test");
   const ports = await freePorts(NAMES.length);
   const records: ProcessRecord[] = [];
   const guard = createGuard(folder);

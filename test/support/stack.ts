@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { readJson } from "../../deploy/dev/json-file.ts";
 import { layoutOf } from "../../deploy/dev/paths.ts";
 import { runningProcesses } from "../../deploy/dev/pid-files.ts";
@@ -13,6 +11,7 @@ import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { startStack } from "../../deploy/dev/start-stack.ts";
 import { stopProcesses } from "../../deploy/dev/stop-stack.ts";
 import { createGuard } from "./process-guard.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A whole stack of a test's own: servers, services, simulator and receiver, seeded like `make up` does it. */
 export type TestStack = StackFile & {
@@ -44,7 +43,7 @@ export async function startTestStack(
     readonly processes?: readonly ServiceProcess[];
   } = {},
 ): Promise<TestStack> {
-  const dir = await mkdtemp(join(tmpdir(), "sms-stack-"));
+  const dir = temporaryFolder("stack");
   const layout = layoutOf(dir);
   const guard = createGuard(dir);
   const portBase = await freePortRange(PORTS_OF_A_STACK);

@@ -9,6 +9,8 @@ export type RunResult = {
   readonly seconds: number;
   /** Lines `<seconds> <file>` of test/support/file-seconds.ts, when several files share the process. */
   readonly fileSeconds: string;
+  /** Files and folders that it left in the temporary directory. */
+  readonly left: readonly string[];
   readonly output: string;
 };
 
@@ -26,6 +28,7 @@ export function printResult({ run, failed, passed, skipped, ...rest }: RunResult
   for (const { file, seconds } of parseFileSeconds(rest.fileSeconds)) {
     if (seconds >= LISTED_SECONDS_MIN) print(`     ${seconds.toFixed(1).padStart(6)} s  - ${file}`);
   }
+  if (rest.left.length > 0) print(`     left in the temporary directory: ${rest.left.join(", ")}`);
   if (failed > 0) print(rest.output.trimEnd());
 }
 

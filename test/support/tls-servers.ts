@@ -2,9 +2,8 @@
  * MongoDB, NATS and Valkey that accept only clients with a certificate of one authority. The pinned
  * Valkey is built without TLS, so a TLS proxy runs in front of it, like stunnel.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer, type Server } from "node:tls";
 import { type Db, MongoClient } from "mongodb";
@@ -21,6 +20,7 @@ import { SERVERS, type ServerName } from "../../deploy/dev/server-table.ts";
 import { eventually } from "./poll.ts";
 import { createGuard } from "./process-guard.ts";
 import { createTestAuthority } from "./rpc-certificates.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 export type TlsServers = {
   readonly ports: { readonly mongodb: number; readonly nats: number; readonly redis: number };
@@ -40,7 +40,7 @@ export type TlsServers = {
 
 /** Starts all three on free loopback ports, with certificates made for this run. */
 export async function startTlsServers(): Promise<TlsServers> {
-  const folder = mkdtempSync(join(tmpdir(), "sms-tls-"));
+  const folder = temporaryFolder("tls-servers");
   const guard = createGuard(folder);
   const records: ProcessRecord[] = [];
   const [mongodb = 0, nats = 0, redis = 0, plain = 0] = await freePorts(4);

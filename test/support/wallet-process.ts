@@ -1,6 +1,5 @@
 /** Wallet processes that a test calls over gRPC and kills. */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Client, createClient } from "@connectrpc/connect";
@@ -17,6 +16,7 @@ import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
 import { eventually } from "./poll.ts";
 import { createGuard } from "./process-guard.ts";
 import type { TestServers } from "./servers.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** The RPC token of the wallet processes. */
 export const WALLET_TOKEN = "wallet-test-token-of-enough-length";
@@ -45,7 +45,7 @@ export async function startWallet(
   otherServices: readonly string[] = [],
 ): Promise<WalletProcess> {
   const [port = 0, opsPort = 0, nowhere = 0] = await freePorts(3);
-  const folder = await mkdtemp(join(tmpdir(), "sms-wallet-"));
+  const folder = temporaryFolder("wallet");
   const guard = createGuard(folder);
   const logFile = join(folder, "wallet.log");
   let record: ProcessRecord | undefined;

@@ -1,8 +1,4 @@
 /** A webhook service in this process, with real MongoDB and NATS and its own database. */
-import { mkdtempSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { type Client, type ConnectRouter, createClient } from "@connectrpc/connect";
 import { ensureCertificates } from "../../deploy/dev/certificates.ts";
@@ -25,6 +21,7 @@ import { ensureEventStream } from "./event-stream.ts";
 import { freshDatabase } from "./fresh-names.ts";
 import { idAt } from "./ids-at.ts";
 import { startServers, type TestServers } from "./servers.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 import { startReceiver } from "./webhook-receiver.ts";
 
 /** A key for tests: 32 zero bytes. */
@@ -34,15 +31,7 @@ const log = createLogger("test", process.env.WEBHOOK_LOG ?? "silent");
 
 /** Certificates for `localhost` from a certificate authority of this test run. */
 export function testCertificates() {
-  const folder = mkdtempSync(join(tmpdir(), "sms-webhook-"));
-  return { ...ensureCertificates(folder), remove: () => rm(folder, { recursive: true }) };
-}
-
-/** Like `testCertificates`, removed at the end of the enclosing `describe`. */
-export function useCertificates(): ReturnType<typeof testCertificates> {
-  const certificates = testCertificates();
-  after(() => certificates.remove());
-  return certificates;
+  return ensureCertificates(temporaryFolder("webhook"));
 }
 
 export type WebhookHarness = Awaited<ReturnType<typeof openWebhooks>>;
@@ -158,7 +147,7 @@ export async function openWebhooks(
 /** A webhook service and one receiver that it trusts, on their own servers. */
 export async function openWebhooksAndReceiver(settings: Readonly<Record<string, string>> = {}) {
   const certificates = testCertificates();
-  const closers: (() => Promise<unknown>)[] = [certificates.remove];
+  const closers: (() => Promise<unknown>)[] = [];
   async function close(): Promise<void> {
     for (const closeNext of closers.splice(0).reverse()) await closeNext();
   }

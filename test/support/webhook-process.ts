@@ -1,9 +1,7 @@
 /** Webhook and receiver processes of one test, to measure and to kill. */
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { type Client, createClient } from "@connectrpc/connect";
 import { freePorts } from "../../deploy/dev/ports.ts";
@@ -12,6 +10,7 @@ import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
 import { eventually } from "./poll.ts";
 import { createGuard } from "./process-guard.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 import type { Collected } from "./webhook-receiver-process.ts";
 
 const TOKEN = "webhook-test-token-of-enough-length";
@@ -45,7 +44,7 @@ export async function startWebhookProcess(
     token: TOKEN,
     maxReconnectMs: 200,
   });
-  const folder = await mkdtemp(join(tmpdir(), "sms-webhook-process-"));
+  const folder = temporaryFolder("webhook-process");
   const guard = createGuard(folder);
   let child: ChildProcess | undefined;
   const env = {

@@ -28,6 +28,16 @@ const SLEEPS = [
   "test/unit/messaging/metrics.test.ts 1",
 ];
 
+/** Makers of folders that the helper cannot make. */
+const FOLDERS = [
+  // The helper itself.
+  "test/support/temporary-folder.ts 1",
+  // One for each mocha process, inside the folder of the run.
+  "test/support/run-tests.ts 1",
+  // The files of the image, on the disk of the checkout: hard links to them.
+  "test/chart/assembled-image.ts 1",
+];
+
 const FILE_LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 70;
 const MARKUP_LINES_MAX = 100;
@@ -116,6 +126,17 @@ describe("source files", () => {
         .filter(({ sleeps }) => sleeps > 0)
         .map(({ path, sleeps }) => `${path} ${sleeps}`),
     SLEEPS,
+  );
+
+  rule(
+    "tests make temporary folders by temporaryFolder, which removes them",
+    () =>
+      sources
+        .filter(({ path }) => path.startsWith("test/"))
+        .map(({ path, text }) => ({ path, made: text.match(/\bmkdtemp\w*\(/g)?.length ?? 0 }))
+        .filter(({ made }) => made > 0)
+        .map(({ path, made }) => `${path} ${made}`),
+    FOLDERS,
   );
 
   rule("Markdown is wrapped at 120 columns, except tables, links and code", () =>

@@ -1,12 +1,12 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { isGenuine } from "../../../gateway/docs/webhook-verification/verify.ts";
 import { findSignatureFault } from "../../../services/shared/core/webhook-signature.ts";
 import { SIGNATURE_VECTOR_LINES, SIGNATURE_VECTORS } from "../../support/signature-vectors.ts";
 import { skipSince } from "../../support/skip.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const SNIPPETS = join(import.meta.dirname, "../../../gateway/docs/webhook-verification");
 const PYTHON_DRIVER = `
@@ -149,7 +149,7 @@ describe("the signature check of receivers", () => {
       const [program = "", ...args] = probe;
       // A machine without the language's tools skips its snippet.
       if (spawnSync(program, args).error !== undefined) skipSince(this, `there is no ${program}`);
-      const cwd = mkdtempSync(join(tmpdir(), "sms-verify-"));
+      const cwd = temporaryFolder("verify");
       try {
         copyFileSync(join(SNIPPETS, snippet), join(cwd, snippet));
         for (const [file, text] of Object.entries(files)) writeFileSync(join(cwd, file), text);

@@ -1,7 +1,6 @@
 /** `sms`, the customers' command line, on a real stack. */
 import { spawn } from "node:child_process";
-import { mkdtempSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import stringWidth from "string-width";
@@ -11,6 +10,7 @@ import { collectOutput } from "../../support/child-output.ts";
 import { COMPILE_CACHE } from "../../support/compile-cache.ts";
 import { type Customer, oneProcessStack, type RestStack } from "../../support/rest.ts";
 import type { TestStack } from "../../support/stack.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const MAIN = join(import.meta.dirname, "../../../clients/cli/main.ts");
 const TO = "+2348031234567";
@@ -25,7 +25,7 @@ type Setting = {
 
 describe("sms", function () {
   this.timeout(120_000);
-  const folder = mkdtempSync(join(tmpdir(), "sms-"));
+  const folder = temporaryFolder("cli");
   let rest: RestStack<TestStack>;
   let customer: Customer;
 

@@ -1,7 +1,6 @@
 /** The worked gRPC clients against the real service, with a token and with mutual TLS. */
 import { execFile, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
@@ -10,6 +9,7 @@ import { serveMessagingOverTls } from "../../support/messaging-over-tls.ts";
 import { pythonWith } from "../../support/python-venv.ts";
 import { type Customer, type RestStack, sharedRestStack } from "../../support/rest.ts";
 import { skipSince } from "../../support/skip.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const run = promisify(execFile);
 const CLIENTS = join(ROOT, "clients/grpc");
@@ -144,9 +144,8 @@ describe("the worked gRPC clients", function () {
     let folder: string;
 
     before(() => {
-      folder = mkdtempSync(join(tmpdir(), "sms-grpc-guide-"));
+      folder = temporaryFolder("grpc-guide");
     });
-    after(() => rmSync(folder, { recursive: true, force: true }));
 
     /** The code blocks of a section, in order. The sender is the customer's. */
     async function blocksOf(section: string): Promise<string[]> {

@@ -1,7 +1,6 @@
 /** The clients as packages: what a customer installs is complete, typed, and made from the document. */
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
@@ -13,6 +12,7 @@ import {
 import { ROOT } from "../../../deploy/dev/paths.ts";
 import { pythonWith } from "../../support/python-venv.ts";
 import { skipSince } from "../../support/skip.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const run = promisify(execFile);
 const TYPESCRIPT = join(ROOT, "clients/typescript");
@@ -44,7 +44,7 @@ describe("the packages of the clients", function () {
   let folder: string;
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "sms-packages-"));
+    folder = temporaryFolder("packages");
   });
   afterEach(() => {
     rmSync(folder, { recursive: true });

@@ -3,10 +3,9 @@
  * has them. The gateway is real; messaging is in memory.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { build } from "esbuild";
@@ -17,6 +16,7 @@ import { collectOutput } from "../../support/child-output.ts";
 import { CHROMIUM, NO_CHROMIUM } from "../../support/chromium.ts";
 import { API_KEY, openRestApp, type RestApp } from "../../support/rest-app.ts";
 import { skipSince } from "../../support/skip.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const CLIENT = join(ROOT, "clients/typescript/src/client.ts");
 const SECRET = "whsec_of-this-test";
@@ -113,7 +113,7 @@ describe("the TypeScript client", function () {
         return skipSince(this, `there is no ${name} (npm install -g ${name})`);
       const app = await openRestApp();
       try {
-        const file = join(mkdtempSync(join(tmpdir(), "sms-runtime-")), "program.mjs");
+        const file = join(temporaryFolder("runtime"), "program.mjs");
         writeFileSync(file, `${program(CLIENT, app.url)}\nconsole.log(JSON.stringify(seen));\n`);
         const child = spawn(name, [...words, file]);
         const { seen, ended } = collectOutput(child);

@@ -1,8 +1,7 @@
 /** `sms listen` and `sms trigger` on the real services, with a server on this computer. */
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { freePorts } from "../../../deploy/dev/ports.ts";
@@ -10,6 +9,7 @@ import { collectOutput } from "../../support/child-output.ts";
 import { eventually } from "../../support/poll.ts";
 import { type Customer, type RestStack, sharedRestStack } from "../../support/rest.ts";
 import { skipSince } from "../../support/skip.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import {
   answer,
   type Receiver,
@@ -139,7 +139,7 @@ describe("sms listen", function () {
       const [verify = "", server = ""] = programs
         .filter(([, name]) => name === language)
         .map(([, , text]) => text);
-      const folder = mkdtempSync(join(tmpdir(), "sms-guide-"));
+      const folder = temporaryFolder("guide");
       try {
         const [port = 0] = await freePorts(1);
         writeFileSync(join(folder, "package.json"), '{"type": "module"}');

@@ -1,18 +1,17 @@
 /** The files of the journal: their modes, and the parts of messages in them. */
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import type { PartRef } from "../../../services/carrier/domain/journal-lines.ts";
 import { openJournal } from "../../../services/carrier/store/journal.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 describe("the files of a carrier's journal", () => {
   let dir: string;
 
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), "sms-journal-files-"));
+    dir = temporaryFolder("journal-files");
   });
-  afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
   const entry = (messageId: string) => {
     const counts = { parts: 2, segments: 0 };

@@ -1,8 +1,7 @@
 /** The journal and its folder on a real disk, and what a killed process leaves in them. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
@@ -17,6 +16,7 @@ import { openJournal } from "../../../services/carrier/store/journal.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { eventually } from "../../support/poll.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const JOURNAL = fileURLToPath(
   new URL("../../../services/carrier/store/journal.ts", import.meta.url),
@@ -26,9 +26,8 @@ describe("the journal of a carrier process", () => {
   let dir: string;
 
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), "sms-journal-"));
+    dir = temporaryFolder("journal");
   });
-  afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
   const entry = (messageId: string) => {
     const counts = { parts: 2, segments: 0 };

@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "chai";
 import { AckPolicy, connect, type NatsConnection } from "nats";
 import { backupStream, restoreStream } from "../../../deploy/backup/stream-snapshot.ts";
 import { freshStream } from "../../support/fresh-names.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const MESSAGES = 300;
 const HANDLED = 120;
@@ -22,7 +20,7 @@ describe("a stream's backup", () => {
   before(async () => {
     servers = await startServers();
     connection = await connect({ servers: servers.natsUrl });
-    folder = await mkdtemp(join(tmpdir(), "sms-backup-"));
+    folder = temporaryFolder("backup");
     const manager = await connection.jetstreamManager();
     await manager.streams.add({ name: stream, subjects: [`${stream}.>`] });
     const config = { durable_name: durable, ack_policy: AckPolicy.Explicit };
@@ -40,7 +38,6 @@ describe("a stream's backup", () => {
     await manager.streams.delete(stream).catch(() => undefined);
     await connection.close();
     await servers.stop();
-    await rm(folder, { recursive: true });
   });
 
   it("restores every message, and the position of each consumer", async () => {

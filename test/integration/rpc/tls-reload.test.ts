@@ -1,5 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { expect } from "chai";
@@ -12,6 +11,7 @@ import { eventually } from "../../support/poll.ts";
 import { createTestAuthority, type Pair } from "../../support/rpc-certificates.ts";
 import { EchoService } from "../../support/rpc-echo.ts";
 import { createRpcLinks, routesOf } from "../../support/rpc-links.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const serverName = "localhost";
 const routes = routesOf((router) =>
@@ -23,11 +23,10 @@ describe("mutual TLS from files", () => {
   let folder: string;
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "tls-"));
+    folder = temporaryFolder("tls");
   });
   afterEach(async () => {
     await links.close();
-    rmSync(folder, { recursive: true });
   });
 
   it("server and client use new certificates and authorities without a restart", async () => {

@@ -1,7 +1,6 @@
 /** The smsctl process: exit codes, signals, and errors of unreachable services. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { CampaignService } from "../../../proto/gen/sms/v1/campaign_pb.js";
@@ -13,6 +12,7 @@ import { WebhookService } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { createRpcServer } from "../../../services/shared/rpc/server.ts";
 import { collectOutput } from "../../support/child-output.ts";
 import { COMPILE_CACHE } from "../../support/compile-cache.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const MAIN = join(import.meta.dirname, "../../../services/smsctl/main.ts");
 const TOKEN = "0123456789abcdef0123456789abcdef";
@@ -175,7 +175,7 @@ describe("smsctl as a process", function () {
   });
 
   it("gives the token of the development stack to no address but the stack's own", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "smsctl-stack-"));
+    const folder = temporaryFolder("smsctl-stack");
     const stack = { grpc: {}, grpc_token: TOKEN, ops: { carrier: "http://127.0.0.1:1" } };
     writeFileSync(join(folder, "stack.json"), JSON.stringify(stack));
     const ask = (url: string) =>
@@ -198,7 +198,7 @@ describe("smsctl as a process", function () {
   });
 
   it("says in one line that the stack is down, and how to start it", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "smsctl-down-"));
+    const folder = temporaryFolder("smsctl-down");
     const without = await finish(start({ STACK_DIR: folder }, "tenant", "list"));
     const grpc = { tenant: "127.0.0.1:1" };
     // No process can have this number (proc(5): pid_max is at most 2^22).
@@ -230,7 +230,7 @@ describe("smsctl as a process", function () {
   });
 
   describe("contexts", () => {
-    const home = mkdtempSync(join(tmpdir(), "smsctl-contexts-"));
+    const home = temporaryFolder("smsctl-contexts");
     const context = (env: Record<string, string>, ...words: string[]) =>
       finish(start({ XDG_CONFIG_HOME: home, ...env }, ...words));
 

@@ -1,6 +1,5 @@
 /** Operator actions on a real wallet process, over gRPC and with smsctl. */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "chai";
 import type { Db } from "mongodb";
@@ -11,6 +10,7 @@ import { migrate as migrateTenants } from "../../../services/tenant/migrate.ts";
 import { freshDatabase } from "../../support/fresh-names.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 import { smsctl } from "../../support/smsctl.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { openWallet, type WalletHarness } from "../../support/wallet-harness.ts";
 import {
   connectWallet,
@@ -40,7 +40,7 @@ describe("operator actions on a wallet", function () {
     await migrateTenants(tenantDb);
     wallet = await startWallet(servers, prefix, {}, ["tenant"]);
     client = connectWallet(wallet.target);
-    folder = await mkdtemp(join(tmpdir(), "sms-statement-"));
+    folder = temporaryFolder("statement");
   });
   after(async () => {
     client.closeChannel();
@@ -48,7 +48,6 @@ describe("operator actions on a wallet", function () {
     await tenantDb.dropDatabase();
     await harness.close();
     await servers.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   async function newTenant(): Promise<string> {

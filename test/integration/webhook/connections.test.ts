@@ -22,7 +22,6 @@ describe("connections to webhook receivers", () => {
   afterEach(async () => {
     for (const close of closing.splice(0).reverse()) await close();
   });
-  after(() => certificates.remove());
 
   function openClient(limits: Parameters<typeof openTestClient>[1] = {}) {
     const client = openTestClient(certificates.caFile, limits);

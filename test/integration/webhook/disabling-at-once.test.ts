@@ -11,7 +11,7 @@ import { startServers, type TestServers } from "../../support/servers.ts";
 import {
   messageEvent,
   openWebhooks,
-  useCertificates,
+  testCertificates,
   type WebhookHarness,
 } from "../../support/webhook-harness.ts";
 import { accept, type Receiver, startReceiver } from "../../support/webhook-receiver.ts";
@@ -19,7 +19,7 @@ import { accept, type Receiver, startReceiver } from "../../support/webhook-rece
 const { DISABLED, ENABLED } = WebhookEndpointStatus;
 
 describe("disabling a webhook endpoint during an attempt", () => {
-  const certificates = useCertificates();
+  const certificates = testCertificates();
   const keep = useClosers();
   let servers: TestServers;
   let receiver: Receiver;

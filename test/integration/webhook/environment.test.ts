@@ -10,7 +10,7 @@ import {
   messageEvent,
   openWebhookStores,
   publishEvents,
-  useCertificates,
+  testCertificates,
   webhookSettings,
 } from "../../support/webhook-harness.ts";
 import { startWebhookProcess, type WebhookProcess } from "../../support/webhook-process.ts";
@@ -18,8 +18,8 @@ import { type Receiver, startReceiver } from "../../support/webhook-receiver.ts"
 
 describe("a webhook process in a hostile environment", function () {
   this.timeout(60_000);
-  const certificates = useCertificates();
-  const strangers = useCertificates();
+  const certificates = testCertificates();
+  const strangers = testCertificates();
   const keep = useClosers();
   let servers: TestServers;
   let stores: Awaited<ReturnType<typeof openWebhookStores>>;

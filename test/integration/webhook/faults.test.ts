@@ -8,7 +8,7 @@ import { startServers, type TestServers } from "../../support/servers.ts";
 import {
   messageEvent,
   openWebhooks,
-  useCertificates,
+  testCertificates,
   type WebhookHarness,
 } from "../../support/webhook-harness.ts";
 import {
@@ -24,8 +24,8 @@ const TIMEOUT_MS = 700;
 const LATE_MS = 5000;
 
 describe("faulty webhook receivers", () => {
-  const certificates = useCertificates();
-  const strangers = useCertificates();
+  const certificates = testCertificates();
+  const strangers = testCertificates();
   const keep = useClosers();
   let servers: TestServers;
   let receiver: Receiver;

@@ -15,7 +15,7 @@ import { type DnsServer, startDnsServer } from "../../support/dns-server.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 import {
   openWebhooks,
-  useCertificates,
+  testCertificates,
   type WebhookHarness,
 } from "../../support/webhook-harness.ts";
 import { type Receiver, startReceiver } from "../../support/webhook-receiver.ts";
@@ -41,7 +41,7 @@ const HOSTILE_NAMES: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe("the network rules of webhooks", () => {
-  const certificates = useCertificates();
+  const certificates = testCertificates();
   const keep = useClosers();
   let servers: TestServers;
   let receiver: Receiver;

@@ -8,13 +8,13 @@ import { startServers, type TestServers } from "../../support/servers.ts";
 import {
   messageEvent,
   openWebhooks,
-  useCertificates,
+  testCertificates,
   type WebhookHarness,
 } from "../../support/webhook-harness.ts";
 import { accept, answer, type Receiver, startReceiver } from "../../support/webhook-receiver.ts";
 
 describe("webhook replicas", () => {
-  const certificates = useCertificates();
+  const certificates = testCertificates();
   const keep = useClosers();
   let servers: TestServers;
   let receiver: Receiver;

@@ -27,7 +27,6 @@ describe("responses to webhook requests", () => {
     client.close();
     await receiver.close();
   });
-  after(() => certificates.remove());
 
   const octetByOctet =
     (lines: string): RawBehaviour =>

@@ -10,7 +10,7 @@ import {
   messageEvent,
   openWebhookStores,
   publishEvents,
-  useCertificates,
+  testCertificates,
   webhookSettings,
 } from "../../support/webhook-harness.ts";
 import { startWebhookProcess, type WebhookProcess } from "../../support/webhook-process.ts";
@@ -21,7 +21,7 @@ const SOON_MS = 12_000;
 
 describe("a webhook process that is killed and started again", function () {
   this.timeout(60_000);
-  const certificates = useCertificates();
+  const certificates = testCertificates();
   const keep = useClosers();
   let servers: TestServers;
   let stores: Awaited<ReturnType<typeof openWebhookStores>>;

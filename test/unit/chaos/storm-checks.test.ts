@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { checkLogs } from "../../chaos/check-logs.ts";
@@ -9,6 +8,7 @@ import { checkYield } from "../../chaos/check-yield.ts";
 import type { MessageRow } from "../../chaos/database-reader.ts";
 import type { Fault, FaultKind } from "../../chaos/plan.ts";
 import { type Done, moodSeed } from "../../chaos/storm.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const PLAIN = "+2348030000001";
 const SPECIAL = "+2348030009905";
@@ -185,9 +185,8 @@ describe("deliveries that were given up", () => {
 });
 
 describe("the logs of a chaos run", () => {
-  const dir = mkdtempSync(join(tmpdir(), "chaos-logs-"));
+  const dir = temporaryFolder("chaos-logs");
   before(() => writeFileSync(join(dir, "gateway.log"), "begun\n"));
-  after(() => rmSync(dir, { recursive: true }));
 
   async function check(text: string): Promise<string> {
     writeFileSync(join(dir, "wallet.log"), text);

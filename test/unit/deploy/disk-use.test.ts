@@ -1,12 +1,13 @@
-import { linkSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { diskUse } from "../../../deploy/dev/disk-use.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 describe("the disk that a folder takes", () => {
   it("counts each file once, follows no link, and leaves out the named folders", () => {
-    const folder = mkdtempSync(join(tmpdir(), "disk-"));
+    const folder = temporaryFolder("disk");
     const inside = join(folder, "inside");
     mkdirSync(inside);
     const before = diskUse(folder);

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import {
@@ -10,9 +9,10 @@ import {
   startProcess,
 } from "../../../deploy/dev/processes.ts";
 import { eventually } from "../../support/poll.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 describe("the processes of a stack", () => {
-  const dir = mkdtempSync(join(tmpdir(), "sms-processes-"));
+  const dir = temporaryFolder("processes");
   const logFile = join(dir, "out.log");
   const start = (script: string) =>
     startProcess({
@@ -29,7 +29,6 @@ describe("the processes of a stack", () => {
     if (record !== undefined) await endProcess(record, 0);
     record = undefined;
   });
-  after(() => rmSync(dir, { recursive: true }));
 
   it("are running from their start until they are ended", async () => {
     record = await start("sleep 60");

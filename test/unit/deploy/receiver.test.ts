@@ -1,18 +1,16 @@
 import { createHmac, X509Certificate } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import { ensureCertificates } from "../../../deploy/dev/certificates.ts";
 import { isSigned } from "../../../deploy/dev/signature.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 describe("the development certificates", () => {
-  const dir = mkdtempSync(join(tmpdir(), "sms-tls-"));
+  const dir = temporaryFolder("tls");
   const now = new Date("2026-03-01T12:00:00Z");
   const files = ensureCertificates(dir, now);
   const ca = new X509Certificate(readFileSync(files.caFile));
   const server = new X509Certificate(readFileSync(files.certFile));
-  after(() => rmSync(dir, { recursive: true }));
 
   it("are a CA and a certificate for localhost that it signed", () => {
     expect(ca.ca).to.equal(true);

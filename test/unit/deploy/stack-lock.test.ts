@@ -1,18 +1,17 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { layoutOf } from "../../../deploy/dev/paths.ts";
 import { thisProcess } from "../../../deploy/dev/processes.ts";
 import { withStackLock } from "../../../deploy/dev/stack-lock.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 describe("the lock of a stack", () => {
-  const dir = mkdtempSync(join(tmpdir(), "stack-lock-"));
+  const dir = temporaryFolder("stack-lock");
   const layout = layoutOf(dir);
   const file = join(layout.runDir, "lock.json");
   beforeEach(() => mkdirSync(layout.runDir, { recursive: true }));
   afterEach(() => rmSync(layout.runDir, { recursive: true, force: true }));
-  after(() => rmSync(dir, { recursive: true }));
 
   it("admits one holder at a time, and is removed afterwards", async () => {
     let atWork = 0;

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "chai";
 import { writeJson } from "../../../deploy/dev/json-file.ts";
 import { layoutOf } from "../../../deploy/dev/paths.ts";
@@ -20,11 +17,11 @@ import { settingNames, settingsIn } from "../../../deploy/dev/settings.ts";
 import { StackError } from "../../../deploy/dev/stack-error.ts";
 import { changedSettings, nextState } from "../../../deploy/dev/start-stack.ts";
 import { tierOf } from "../../../deploy/dev/stop-stack.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 describe("the plan of a stack", () => {
-  const dir = mkdtempSync(join(tmpdir(), "sms-plan-"));
+  const dir = temporaryFolder("plan");
   const layout = layoutOf(dir);
-  after(() => rmSync(dir, { recursive: true }));
 
   it("takes a server's address from the environment and starts none for it", () => {
     const state = nextState({ env: { NATS_URL: "nats://10.0.0.1:4222" } }, layout, false);

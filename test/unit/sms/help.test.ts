@@ -1,7 +1,6 @@
 /** Help and completion of sms, and every command line that its documents show. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { smsProgram } from "../../../clients/cli/cli/tree.ts";
@@ -17,6 +16,7 @@ import { helpOf, runProgram } from "../../../services/shared/cli/program.ts";
 import { tooWideLines } from "../../support/help-width.ts";
 import { markdown } from "../../support/house-rules.ts";
 import { errorOf } from "../../support/smsctl-fakes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const PROGRAM = smsProgram();
 const COMMANDS = commandsOf(PROGRAM);
@@ -75,7 +75,7 @@ describe("the help of sms", () => {
   });
 
   it("bash completes commands and options", () => {
-    const file = join(mkdtempSync(join(tmpdir(), "sms-")), "completion.bash");
+    const file = join(temporaryFolder("cli"), "completion.bash");
     writeFileSync(file, completionScript(PROGRAM, "bash"));
     const complete = (...typed: string[]) =>
       execFileSync("bash", ["-c", COMPLETE, file, ...typed], { encoding: "utf8" }).trim();

@@ -1,11 +1,11 @@
 /** The file of profiles, and which account a command uses. */
-import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { expect } from "chai";
 import { chooseAccount } from "../../../clients/cli/calls/account.ts";
 import { profilePath, readProfiles, writeProfiles } from "../../../clients/cli/calls/profiles.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const LIVE = { base_url: "https://api.example.com", api_key: "sk_live_one" };
 const TEST = { base_url: "https://test.example.com", api_key: "sk_test_two" };
@@ -13,7 +13,7 @@ const FILE = { current: "live", profiles: { live: LIVE, test: TEST } };
 const NOTHING = { apiKey: undefined, baseUrl: undefined };
 
 describe("the file of profiles", () => {
-  const env = { XDG_CONFIG_HOME: mkdtempSync(join(tmpdir(), "sms-")) };
+  const env = { XDG_CONFIG_HOME: temporaryFolder("cli") };
 
   it("is empty when there is none, and keeps what was written, for its owner only", () => {
     expect(readProfiles(env)).to.deep.equal({ current: undefined, profiles: {} });

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { expect } from "chai";
@@ -8,6 +7,7 @@ import type { RoutingService } from "../../../proto/gen/sms/v1/routing_pb.js";
 import type { WalletService } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { errorOf, type Fakes, getTenant, refuse, run } from "../../support/smsctl-fakes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 describe("smsctl key create and route add", () => {
   for (const option of ["--allow-ip=", "--scopes=,", "--scopes= , "]) {
@@ -140,7 +140,7 @@ describe("smsctl wallet entries and audit", () => {
 
 describe("smsctl wallet entries --csv", () => {
   const page = (cursor: string) => ({ entries: [{ id: "led_1" }], nextCursor: cursor });
-  const file = () => join(mkdtempSync(join(tmpdir(), "smsctl-")), "statement.csv");
+  const file = () => join(temporaryFolder("smsctl"), "statement.csv");
   const words = (path: string) => ["wallet", "entries", "--tenant", "T", "--csv", path];
   const write = (path: string, wallets: Fakes["wallets"], ...more: string[]) =>
     run([...words(path), ...more], { ...(wallets && { wallets }) });
@@ -171,7 +171,7 @@ describe("smsctl wallet entries --csv", () => {
 
 describe("smsctl route import", () => {
   it("route import counts its changes", async () => {
-    const path = join(mkdtempSync(join(tmpdir(), "smsctl-")), "prices.csv");
+    const path = join(temporaryFolder("smsctl"), "prices.csv");
     writeFileSync(path, "prefix,price\n1,2\n");
     const changes = [
       { prefix: "1", added: true },

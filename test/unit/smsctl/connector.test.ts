@@ -1,10 +1,10 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { expect } from "chai";
 import type { RoutingService } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { errorOf, run } from "../../support/smsctl-fakes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 describe("smsctl connector", () => {
   type Asked = { fields: string[]; connector: Record<string, unknown> };
@@ -167,7 +167,7 @@ describe("smsctl connector health", () => {
 });
 
 function fileOf(text: string): string {
-  const path = join(mkdtempSync(join(tmpdir(), "smsctl-")), "headers");
+  const path = join(temporaryFolder("smsctl"), "headers");
   writeFileSync(path, text);
   return path;
 }

@@ -1,7 +1,6 @@
 /** Help, completion, and every command line that a document of this repository shows. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { completionScript } from "../../../services/shared/cli/completion.ts";
@@ -18,6 +17,7 @@ import { tooWideLines } from "../../support/help-width.ts";
 import { markdown } from "../../support/house-rules.ts";
 import { skipSince } from "../../support/skip.ts";
 import { parse } from "../../support/smsctl-fakes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const PROGRAM = smsctlProgram();
 const COMMANDS = commandsOf(PROGRAM);
@@ -65,7 +65,7 @@ describe("smsctl's help", () => {
 
 describe("smsctl's completion", () => {
   const complete = (...typed: string[]) => {
-    const file = join(mkdtempSync(join(tmpdir(), "smsctl-")), "completion.bash");
+    const file = join(temporaryFolder("smsctl"), "completion.bash");
     writeFileSync(file, completionScript(PROGRAM, "bash"));
     const script =
       'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _smsctl; echo "' +
@@ -92,7 +92,7 @@ describe("smsctl's completion", () => {
       for (const { command } of COMMANDS) {
         for (const option of optionsOf(command)) expect(script).to.include(optionName(option));
       }
-      const file = join(mkdtempSync(join(tmpdir(), "smsctl-")), "completion");
+      const file = join(temporaryFolder("smsctl"), "completion");
       writeFileSync(file, script);
       try {
         execFileSync(shell, ["-n", file], { stdio: "pipe" });

@@ -1,5 +1,4 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { expect } from "chai";
@@ -15,6 +14,7 @@ import { checkCharge } from "../../../services/smsctl/check/check-charge.ts";
 import { toJson } from "../../../services/smsctl/cli/to-json.ts";
 import { smsctl } from "../../support/smsctl.ts";
 import { errorOf, parse } from "../../support/smsctl-fakes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const NOWHERE = { grpc: {}, grpc_token: "" };
 
@@ -91,7 +91,7 @@ describe("smsctl's command line", () => {
   });
 
   it("a secret comes from an option or a file, and is never empty", () => {
-    const file = join(mkdtempSync(join(tmpdir(), "smsctl-")), "password");
+    const file = join(temporaryFolder("smsctl"), "password");
     const secret = (text: string, given: Record<string, string> = {}) => {
       writeFileSync(file, text);
       return optionsOf(given).secret("password");
