@@ -211,8 +211,8 @@ function dispatch(parts: AppParts, table: OperationTable): (context: Context) =>
       const { tenantId } = caller;
       releaseAtEnd(state, await parts.largeBodies.handle(tenantId, state.bodyBytes.length));
     }
-    const endRead = await beginRead(parts.reads, operation, caller.tenantId);
-    if (endRead !== undefined) releaseAtEnd(state, endRead);
+    const read = beginRead(parts.reads, operation, caller.tenantId);
+    if (read !== undefined) releaseAtEnd(state, await read);
     // Do not execute a request whose client has left (ADR 81): after a stall of this process the client may have
     // sent it again elsewhere.
     const hasLeft = context.res.destroyed || !context.req.socket.writable;

@@ -21,16 +21,16 @@ export type ReadShares = {
   scan(tenantId: string, operationId: string): Promise<EndRead>;
 };
 
-/** A page takes up to four of the twenty database connections of its service. */
+/** A page takes up to four of the twenty database connections of its service. More wait than a usual burst has. */
 const PAGES = {
   totalMax: Number.POSITIVE_INFINITY,
   keyMax: 4,
-  waitersMax: 32,
+  waitersMax: 256,
   waitMaxMs: 5000,
 } as const;
 
 /** A scan takes one connection, and seconds of the database's processor. */
-const SCANS = { totalMax: 6, keyMax: 1, waitersMax: 8, waitMaxMs: 5000 } as const;
+const SCANS = { totalMax: 6, keyMax: 1, waitersMax: 128, waitMaxMs: 5000 } as const;
 
 /** Creates the shares of one gateway. */
 export function createReadShares(): ReadShares {
@@ -48,11 +48,11 @@ export function createReadShares(): ReadShares {
 }
 
 /** Begins the read that an operation is, if it is one. A long poll takes its own share, as it may only wait. */
-export async function beginRead(
+export function beginRead(
   reads: ReadShares,
   { doc, isScan, isLongPoll }: Operation,
   tenantId: string,
-): Promise<EndRead | undefined> {
+): Promise<EndRead> | undefined {
   if (isScan === true) return reads.scan(tenantId, doc.id);
   const isPage = doc.query?.limit !== undefined && isLongPoll !== true;
   return isPage ? reads.page(tenantId) : undefined;
