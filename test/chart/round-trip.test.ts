@@ -4,6 +4,7 @@ import { expect } from "chai";
 import { ensureCertificates } from "../../deploy/dev/certificates.ts";
 import { ROOT } from "../../deploy/dev/paths.ts";
 import { portOf } from "../../deploy/dev/port-layout.ts";
+import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import { ONE_PROCESS, startTestStack, type TestStack } from "../support/stack.ts";
 import { answer, type Receiver, startReceiver } from "../support/webhook-receiver.ts";
 
@@ -76,6 +77,7 @@ describe("the program of helm test", function () {
       timeout: 90_000,
       env: {
         PATH: process.env.PATH,
+        ...COMPILE_CACHE,
         RPC_TOKEN: stack.grpc_token,
         TENANT_GRPC: grpc.tenant,
         SENDER_ID_GRPC: grpc["sender-id"],

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { freePorts } from "../../../deploy/dev/ports.ts";
 import { collectOutput } from "../../support/child-output.ts";
+import { COMPILE_CACHE } from "../../support/compile-cache.ts";
 import { eventually } from "../../support/poll.ts";
 import { type Customer, type RestStack, sharedRestStack } from "../../support/rest.ts";
 import { skipSince } from "../../support/skip.ts";
@@ -45,7 +46,10 @@ describe("sms listen", function () {
 
   /** Starts a command under the test key; `out` grows until it ends. */
   function start(words: readonly string[], apiKey = customer.testKey) {
-    const env = { ...process.env, SMS_API_KEY: apiKey, SMS_BASE_URL: rest.stack.gateway };
+    const env = {
+      ...{ ...process.env, ...COMPILE_CACHE },
+      ...{ SMS_API_KEY: apiKey, SMS_BASE_URL: rest.stack.gateway },
+    };
     const child = spawn(process.execPath, [MAIN, ...words], { env });
     children.add(child);
     return { ...collectOutput(child), interrupt: () => child.kill("SIGINT") };

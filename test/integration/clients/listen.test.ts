@@ -8,6 +8,7 @@ import { STATUS_CHANGED_EXAMPLE } from "../../../gateway/docs/content/event-samp
 import type { Webhooks } from "../../../gateway/operations/webhooks/webhook-operation.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { collectOutput } from "../../support/child-output.ts";
+import { COMPILE_CACHE } from "../../support/compile-cache.ts";
 import { eventually } from "../../support/poll.ts";
 import { API_KEY, openRestApp, type RestApp } from "../../support/rest-app.ts";
 import { type Receiver, startReceiver, verifiedEvents } from "../../support/webhook-receiver.ts";
@@ -53,7 +54,8 @@ describe("sms listen", function () {
 
   /** Runs a command, and interrupts it when `isDone` returns true. */
   async function runUntil(isDone: () => boolean, ...words: string[]) {
-    const env = { ...process.env, SMS_API_KEY: API_KEY, SMS_BASE_URL: app.url };
+    const own = { SMS_API_KEY: API_KEY, SMS_BASE_URL: app.url };
+    const env = { ...process.env, ...COMPILE_CACHE, ...own };
     const child = spawn(process.execPath, [MAIN, ...words], { env });
     const { seen, ended } = collectOutput(child);
     try {
