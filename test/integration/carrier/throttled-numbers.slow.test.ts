@@ -261,7 +261,8 @@ describe("throttling statuses of a carrier", () => {
       const after = await carrier.counts();
       // On an idle machine it is 95 % and more. A fixed pause after each refusal would give a few per second.
       expect(perSecond, "messages per second").above(0.75 * rate);
-      expect(after.refused - before.refused, "refused submits").below(0.35 * ids.length);
+      // A third and less on an idle machine; where processes wait for the processor, submits come in larger bursts.
+      expect(after.refused - before.refused, "refused submits").below(0.5 * ids.length);
       expect(after.duplicates).to.equal(0);
     });
   }
