@@ -159,7 +159,7 @@ async function pagesOf(on: StackFile) {
   const overview: readonly Poll[] = [
     ["/v1/balance", 15_000],
     ["/v1/messages?limit=10", 15_000],
-    [`/v1/messages?status=${NOT_DELIVERED.join(",")}&limit=5`, 60_000],
+    [`/v1/messages?status=${NOT_DELIVERED.join("&status=")}&limit=5`, 60_000],
     ["/v1/usage?group_by=hour,status", 60_000],
     ["/v1/usage", 60_000],
     ["/v1/balance", 60_000],
