@@ -139,9 +139,9 @@ function isRead({ method }: Context): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-/** Whether a browser asks for a path that does not exist. Callers of the API get a problem, as do all of `/v1/`. */
+/** Whether a browser asks for a path that does not exist; other callers get a problem. */
 function wantsNotFoundPage(context: Context): boolean {
-  const { path, match } = context.state as RequestState;
-  if (match !== undefined || path.startsWith("/v1/") || !isRead(context)) return false;
+  const { match } = context.state as RequestState;
+  if (match !== undefined || !isRead(context)) return false;
   return /(?:^|,)\s*text\/html\s*(?:;|,|$)/i.test(context.req.headers.accept ?? "");
 }
