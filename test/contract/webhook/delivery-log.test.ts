@@ -85,7 +85,7 @@ describe("the log of webhook deliveries", () => {
     runTransaction(database.parts().client, work);
   const resend = (delivery: NewDelivery, nowMs = NOW) =>
     within((session) => log.resend(keyOf(delivery), nowMs, session));
-  /** Claims what is due of the delivery's endpoint. */
+  /** Claims the due deliveries of the endpoint. */
   const claimDue = ({ endpointId }: NewDelivery, nowMs = NOW) =>
     queue().claim(
       [{ endpointId, max: 10 }],

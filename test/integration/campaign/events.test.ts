@@ -1,4 +1,4 @@
-/** Which events of messages the campaign service is sent by the stream, and what it does with them. */
+/** The stream sends the campaign service the events of its messages; the service acknowledges any other. */
 import { expect } from "chai";
 import {
   createMessageHandler,
