@@ -10,6 +10,9 @@ import type { Message, MessageMode } from "./message.ts";
 /** Every time zone's days begin at a quarter hour of UTC. */
 export const USAGE_STEP_MS = 900_000;
 
+/** The last characters of a ULID; those before them are its instant. */
+const ULID_RANDOM_CHARS = 16;
+
 /** The country of a number that is none: a code that ISO 3166 leaves to its users. */
 export const NO_COUNTRY = "ZZ";
 
@@ -62,9 +65,40 @@ export function usageId(key: UsageKey): string {
   return `${tenantId}|${mode}|${atMs.toString(36)}|${country}|${from}|${keyId}|${campaignId}`;
 }
 
-/** The counts of new messages. */
+/** The counts of new messages. Most follow one of the same send that is counted with them: those are only added up. */
 export function countNew(messages: readonly Message[]): UsageChange[] {
-  return sumUsage(messages.flatMap((message) => contribution(message, 1)));
+  const runs: UsageChange[] = [];
+  for (let at = 0; at < messages.length; ) {
+    const first = messages[at] as Message;
+    const instant = first.id.slice(0, -ULID_RANDOM_CHARS);
+    let { segments, amount = 0n } = first;
+    let end = at + 1;
+    for (let next = messages[end]; next !== undefined; next = messages[end]) {
+      if (!isCountedWith(first, next)) break;
+      if (!next.id.startsWith(instant) && quarterHourOf(next) !== quarterHourOf(first)) break;
+      segments += next.segments;
+      if (next.amount !== undefined) amount += next.amount;
+      end += 1;
+    }
+    for (const one of contribution(first, 1)) {
+      runs.push({ ...one, messages: end - at, segments, amount });
+    }
+    at = end;
+  }
+  return sumUsage(runs);
+}
+
+/** Whether two messages of one quarter hour have the same key and status. */
+function isCountedWith(a: Message, b: Message): boolean {
+  return (
+    a.status === b.status &&
+    a.country === b.country &&
+    a.campaignId === b.campaignId &&
+    a.keyId === b.keyId &&
+    a.from === b.from &&
+    a.mode === b.mode &&
+    a.tenantId === b.tenantId
+  );
 }
 
 /** The differences that changed messages make to the counts. */
@@ -105,8 +139,7 @@ function plus(a: UsageChange, b: UsageChange): UsageChange {
 function contribution(message: Message, sign: 1 | -1): UsageChange[] {
   const { country, tenantId, mode, from, keyId = "", campaignId = "", status } = message;
   if (country === undefined) return [];
-  const createdMs = idTimeMs(message.id);
-  const atMs = createdMs - (createdMs % USAGE_STEP_MS);
+  const atMs = quarterHourOf(message);
   return [
     {
       key: { tenantId, mode, atMs, country, from, keyId, campaignId },
@@ -116,4 +149,10 @@ function contribution(message: Message, sign: 1 | -1): UsageChange[] {
       amount: BigInt(sign) * (message.amount ?? 0n),
     },
   ];
+}
+
+/** The start of the quarter hour of a message's creation, in milliseconds. */
+function quarterHourOf({ id }: Message): number {
+  const createdMs = idTimeMs(id);
+  return createdMs - (createdMs % USAGE_STEP_MS);
 }

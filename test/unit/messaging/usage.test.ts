@@ -34,6 +34,27 @@ describe("counts of messages", () => {
     expect(new Set(counted.map(({ key }) => usageId(key))).size).to.equal(2);
   });
 
+  it("of new messages are the same in any order, for every field of the key", () => {
+    const late = { id: lowestIdAt("message", AT + 900_000) };
+    const others: Partial<Message>[] = [
+      ...[{ tenantId: "ten_2" }, { mode: "test" as const }, { country: "GH" }, { from: "Zeta" }],
+      ...[{ keyId: "key_1" }, { campaignId: "cmp_1" }, { status: "rejected" as const }, late],
+      ...[{ segments: 1, amount: 4n }, { country: undefined }],
+    ];
+    const apart = others.flatMap((one) => [message(one), message({}), message({}), message(one)]);
+    const sorted = [...others.flatMap((one) => [message(one), message(one)])].concat(
+      others.flatMap(() => [message({}), message({})]),
+    );
+    const wanted = sumUsage(apart.flatMap((one) => countNew([one])));
+    expect(wanted.length).to.equal(others.length - 1);
+    for (const order of [apart, sorted, apart.toReversed(), sorted.toReversed()]) {
+      expect(countNew(order)).to.have.deep.members(wanted);
+    }
+    const counted = wanted.reduce((sum, { messages }) => sum + messages, 0);
+    // Messages without a country are not counted.
+    expect(counted).to.equal(apart.length - 2);
+  });
+
   it("move with the status, with the charge", () => {
     const before = message({});
     const after = message({ status: "sent", amount: 8n });
