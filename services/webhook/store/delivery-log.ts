@@ -3,8 +3,9 @@ import type { ClientSession, Collection, Db, Filter } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { DeliveryFilter, DeliveryLog, NewDelivery } from "../app/ports.ts";
-import type { Delivery } from "../domain/delivery.ts";
+import type { Delivery, DeliveryStatus } from "../domain/delivery.ts";
 import { type DeliveryDocument, toDelivery } from "./documents.ts";
+import { IS_PENDING } from "./queue.ts";
 
 /** The log, with the changes an owner may request. */
 export type Deliveries = DeliveryLog & {
@@ -187,8 +188,18 @@ function toQuery(filter: DeliveryFilter): Filter<DeliveryDocument> {
     endpoint_id: filter.endpointId,
     tenant_id: filter.tenantId,
     ...(Object.keys(ids).length === 0 ? {} : { _id: ids }),
-    ...(filter.statuses.length === 0 ? {} : { status: { $in: [...filter.statuses] } }),
+    ...statusQuery(filter.statuses),
     ...(filter.eventType === "" ? {} : { event_type: filter.eventType }),
+  };
+}
+
+/** With the queue's condition MongoDB may read pending deliveries, which are few among all, by the queue's index. */
+function statusQuery(statuses: readonly DeliveryStatus[]): Filter<DeliveryDocument> {
+  if (statuses.length === 0) return {};
+  const isPending = statuses.every((status) => status === "pending");
+  return {
+    status: { $in: [...statuses] },
+    ...(isPending ? { next_attempt_at: IS_PENDING } : {}),
   };
 }
 

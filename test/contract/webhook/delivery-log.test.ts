@@ -159,6 +159,28 @@ describe("the log of webhook deliveries", () => {
     expect(pages).to.deep.equal(newestFirst);
   });
 
+  it("examines few others for the pending and the failed ones among many", async () => {
+    const first = await store(withResult("succeeded", NOW));
+    const owner = ownerOf(first);
+    const many = Array.from({ length: 2000 }, () => withResult("succeeded", NOW, owner));
+    await queue().insert(many);
+    const pending = await store(newDelivery(owner));
+    const failed = await store(withResult("failed", NOW, owner));
+    const { db } = database.parts();
+    for (const [statuses, wanted] of [
+      [["pending"], [pending]],
+      [["failed"], [failed]],
+    ] as const) {
+      await db.command({ profile: 2 });
+      const { ids } = await list(first, { statuses });
+      await db.command({ profile: 0 });
+      const [read] = await db.collection("system.profile").find().sort({ ts: -1 }).toArray();
+      expect(ids).to.have.members(idsOf(wanted));
+      expect(read?.docsExamined, statuses.join()).to.be.below(20);
+      await db.collection("system.profile").drop();
+    }
+  });
+
   it("filters by status, event type and time of creation, each alone and together", async () => {
     const owner = ownerOf(newDelivery());
     const at = (createdAtMs: number, eventType = "message.sent") => ({
