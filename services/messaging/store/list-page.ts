@@ -1,4 +1,3 @@
-import type { FindCursor } from "mongodb";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import type { ListPage } from "../app/ports.ts";
 import type { Message } from "../domain/message.ts";
@@ -18,7 +17,7 @@ type PageReader = {
   /** Documents to read before the page is known to be full: one more than it shows. */
   readonly room: number;
   /** Adds documents; true when the page is full and more follow. */
-  fill(documents: FindCursor<MessageDocument>): Promise<boolean>;
+  fill(documents: AsyncIterable<MessageDocument>): Promise<boolean>;
   result(hasMore: boolean, nextBeforeId?: string): ListPage;
 };
 

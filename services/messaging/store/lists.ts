@@ -1,24 +1,33 @@
 import type { Collection, Db, Filter } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
 import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
-import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
+import { MESSAGE_STATUSES, type MessageStatus } from "../../shared/core/message-status.ts";
 import { guardMongo, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { ListFilter, ListPage, MessageLists } from "../app/ports.ts";
 import { MESSAGE_MODES } from "../domain/message.ts";
 import { type MessageDocument, SEARCH } from "./documents.ts";
 import { readIntersection } from "./list-intersection.ts";
 import { createPage, READ_OPTIONS } from "./list-page.ts";
-import { INDEXES } from "./schema.ts";
+import { isRecent, readRecent } from "./recent-page.ts";
+import { INDEXES, RARE_STATUSES } from "./schema.ts";
 
 export function createMessageLists(db: Db): MessageLists {
   const messages: Collection<MessageDocument> = db.collection("messages");
 
-  function read(filter: ListFilter, size: number, allowsShort: boolean): Promise<ListPage> {
-    const keys = searchKeys(filter);
-    const query = listQuery(filter);
-    return keys.length < 2
-      ? readInOrder(messages, query, keys[0], size)
-      : readIntersection(messages, query, keys, { size, allowsShort });
+  async function read(filter: ListFilter, size: number, allowsShort: boolean): Promise<ListPage> {
+    const [search, ...others] = searchKeys(filter);
+    const withoutSearch = listQuery(filter);
+    if (search !== undefined && others.length > 0) {
+      const keys = [search, ...others];
+      return readIntersection(messages, withoutSearch, keys, { size, allowsShort });
+    }
+    const query = search === undefined ? withoutSearch : { ...withoutSearch, search };
+    const recent = isRecent(filter, Date.now())
+      ? await readRecent(messages, query, size)
+      : undefined;
+    const areRare = filter.statuses.length > 0 && filter.statuses.every(isRare);
+    const index = search !== undefined ? "bySearch" : areRare ? "byRareStatus" : "byKind";
+    return recent ?? readInOrder(messages, query, INDEXES[index], size);
   }
 
   return {
@@ -49,20 +58,24 @@ export function createMessageLists(db: Db): MessageLists {
   };
 }
 
+function isRare(status: MessageStatus): boolean {
+  return RARE_STATUSES.includes(status);
+}
+
 /** Reads a page from the index that has the filters and the order, and no more than it shows. */
 async function readInOrder(
   messages: Collection<MessageDocument>,
   query: Filter<MessageDocument>,
-  search: string | undefined,
+  index: string,
   size: number,
 ): Promise<ListPage> {
   const page = createPage(size);
   const documents = messages
-    .find(search === undefined ? query : { ...query, search }, READ_OPTIONS)
+    .find(query, READ_OPTIONS)
     .sort({ _id: -1 })
     .limit(page.room)
     .batchSize(page.room)
-    .hint(search === undefined ? INDEXES.byKind : INDEXES.bySearch);
+    .hint(index);
   return page.result(await page.fill(documents));
 }
 

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { ListFilter, MessageLists } from "../../../services/messaging/app/ports.ts";
 import type { Message } from "../../../services/messaging/domain/message.ts";
 import { createMessageLists } from "../../../services/messaging/store/lists.ts";
-import { lowestIdAt, newId } from "../../../services/shared/core/ids.ts";
+import { idTimeMs, lowestIdAt, newId } from "../../../services/shared/core/ids.ts";
 import { idAt } from "../../support/ids-at.ts";
 import { messageIn, START_MS } from "../../support/messages.ts";
 import { openMessagingDatabase } from "../../support/messaging-store-harness.ts";
@@ -50,6 +50,33 @@ describe("the lists of messages", () => {
     const beforeId = newest[2]?.id;
     expect(await page({ beforeId }, 3)).to.deep.equal({ ...whole, messages: newest.slice(3) });
     expect(await page({ beforeId: messages[0]?.id })).to.deep.equal({ ...whole, messages: [] });
+  });
+
+  it("are the same from the newest messages of all tenants and from those of one", async () => {
+    const nowMs = Date.now();
+    const [busy, rare] = [ownTenant(), ownTenant()];
+    const at = (ms: number) => ({ id: idAt("message", ms) });
+    const hour = Array.from({ length: 60 }, (_, minute) => nowMs - minute * 60_000).reverse();
+    const busyOnes = hour.flatMap((ms) => [1, 2, 3].map(() => busy.make(at(ms), "delivered")));
+    const rareOnes = hour.map((ms) => rare.make(at(ms)));
+    await database.put([...busyOnes, ...rareOnes]);
+    for (const [{ page }, stored] of [
+      [busy, busyOnes],
+      [rare, rareOnes],
+    ] as const) {
+      for (const size of [2, 7]) {
+        const seen: string[] = [];
+        for (let hasMore = true; hasMore; ) {
+          const found = await page({ beforeId: seen.at(-1), createdAfterMs: hour[1] }, size);
+          seen.push(...found.messages.map(({ id }) => id));
+          hasMore = found.hasMore;
+        }
+        const wanted = stored.filter(({ id }) => idTimeMs(id) >= (hour[1] ?? 0));
+        expect(seen).to.deep.equal(wanted.map(({ id }) => id).toReversed());
+      }
+      const test = await page({ mode: "test" }, 2);
+      expect(test.messages).to.deep.equal([]);
+    }
   });
 
   it("have the messages with every value that is asked for, of each filter and of several together", async () => {

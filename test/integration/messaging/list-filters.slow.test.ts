@@ -112,9 +112,11 @@ describe("a list with several filters", function () {
       for (const set of sets) {
         const { found, keys, documents } = await examine({ ...set, ...range });
         const label = `${Object.values(set).join(" ")}${what}`;
-        expect(documents, `documents: ${label}`).to.be.at.most(PAGE + 1);
+        // A page of the newest ones first reads some documents of all tenants for each that it shows.
+        const preread = range.statuses === undefined ? 4 * (PAGE + 1) : 0;
+        expect(documents, `documents: ${label}`).to.be.at.most(PAGE + 1 + preread);
         // The rarest value of a filter has 100 messages.
-        expect(keys, `keys: ${label}`).to.be.at.most(4 * PAGE * Math.max(1, keysOf(set)));
+        expect(keys, `keys: ${label}`).to.be.at.most(4 * PAGE * Math.max(1, keysOf(set)) + preread);
         expect(found.messages.length === PAGE || !found.hasMore, `a full page: ${label}`).to.equal(
           true,
         );
