@@ -1,11 +1,13 @@
 /**
- * `make bench-console [CONSOLES=50] [ROUNDS=16]`: the share of the gateway's accept rate that open consoles leave. It
- * measures the rate of single sends in turn without and with the consoles, in one run.
+ * `make bench-console [CONSOLES=50] [ROUNDS=32]`: the share of the gateway's accept rate that open consoles leave. It
+ * measures the rate of single sends in turn without and with the consoles, in one run. First it prints the time of each
+ * request of a console.
  */
 import { NOT_DELIVERED } from "../../console/api/console.ts";
 import { pollPauseMs } from "../../console/core/poll-pause.ts";
 import { consoleLink } from "../../deploy/dev/console-link.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
+import { pause } from "../../services/shared/flow/backoff.ts";
 import { BROWSER_SETTINGS, openConsoleBrowser, openWith } from "../support/console-browser.ts";
 import { fetchData } from "./fetch-data.ts";
 import { getRequest, type LoadAnswer, openConnection } from "./http-client.ts";
@@ -15,9 +17,11 @@ import { spreadOf } from "./spread.ts";
 import { loadStack } from "./stack.ts";
 
 const CONSOLES = Number(process.env.CONSOLES ?? 50);
-const ROUNDS = Number(process.env.ROUNDS ?? 16);
+const ROUNDS = Number(process.env.ROUNDS ?? 32);
 const SLICE_MS = 2500;
 const WARM_UP_MS = 12_000;
+const REQUESTS_EACH = 40;
+const SETTLE_MS = 15_000;
 /** The share of the accept rate that stays. */
 const BUDGET = 0.95;
 
@@ -30,14 +34,35 @@ try {
   const cookies: string[] = [];
   for (let at = 0; at < CONSOLES; at += 1) cookies.push(await signIn());
   await measureOurAccept(stack, { warmupMs: WARM_UP_MS, measureMs: 100 });
-  report("bench-console", [await measure(pages, cookies)]);
+  // A browser keeps its connection between two slices.
+  const consoles = await Promise.all(cookies.map(openConsole));
+  await pause(SETTLE_MS);
+  await printTimes(pages, consoles);
+  report("bench-console", [await measure(pages, consoles)]);
+  for (const one of consoles) one.close();
 } finally {
   await stop();
 }
 
+/** Prints how long each request takes while nothing else runs, just after many messages. */
+async function printTimes(
+  pages: readonly (readonly Poll[])[],
+  [one]: readonly OpenConsole[],
+): Promise<void> {
+  for (const path of new Set(pages.flat().map(([each]) => each))) {
+    const times: number[] = [];
+    for (let at = 0; at < REQUESTS_EACH; at += 1) {
+      const startedMs = performance.now();
+      await one?.ask(path);
+      times.push(performance.now() - startedMs);
+    }
+    process.stdout.write(`  ${median(times).toFixed(1)} ms ${path}\n`);
+  }
+}
+
 async function measure(
   pages: readonly (readonly Poll[])[],
-  cookies: readonly string[],
+  consoles: readonly OpenConsole[],
 ): Promise<Row> {
   const rates = { without: [] as number[], with: [] as number[] };
   const polled = { answered: 0, failed: 0, seconds: 0 };
@@ -45,7 +70,7 @@ async function measure(
     // The order changes, so that a service that grows slower or faster favours neither.
     const order = round % 2 === 0 ? (["without", "with"] as const) : (["with", "without"] as const);
     for (const kind of order) {
-      const open = kind === "with" ? await openPages(pages, cookies, polled) : undefined;
+      const open = kind === "with" ? openPages(pages, consoles, polled) : undefined;
       const startedMs = performance.now();
       const shape = { warmupMs: 500, measureMs: SLICE_MS };
       rates[kind].push((await measureOurAccept(stack, shape)).perSecond);
@@ -83,15 +108,27 @@ async function signIn(): Promise<string> {
   return browser.cookie;
 }
 
-/** Requests of one console wait for each other: its connection carries one at a time. */
+/**
+ * Requests of one console wait for each other: its connection carries one at a time. Like a browser it opens another
+ * and asks again when the gateway has closed an idle one.
+ */
 async function openConsole(cookie: string): Promise<OpenConsole> {
   const url = new URL(stack.gateway);
-  const connection = await openConnection(url);
   const headers = { Cookie: cookie, "Sms-Console": "1" };
+  let connection = await openConnection(url);
   let last: Promise<unknown> = Promise.resolve();
+  const send = async (request: Buffer) => {
+    try {
+      return await connection.send(request);
+    } catch {
+      connection.close();
+      connection = await openConnection(url);
+      return await connection.send(request);
+    }
+  };
   return {
     ask(path) {
-      const next = last.then(() => connection.send(getRequest(url, path, headers)));
+      const next = last.then(() => send(getRequest(url, path, headers)));
       last = next.catch(() => undefined);
       return next;
     },
@@ -100,12 +137,11 @@ async function openConsole(cookie: string): Promise<OpenConsole> {
 }
 
 /** Polls as open pages do, one page for each console in turn. Returns a function that closes them. */
-async function openPages(
+function openPages(
   pages: readonly (readonly Poll[])[],
-  cookies: readonly string[],
+  consoles: readonly OpenConsole[],
   polled: { answered: number; failed: number },
-): Promise<() => Promise<void>> {
-  const consoles = await Promise.all(cookies.map(openConsole));
+): () => Promise<void> {
   const timers = new Set<NodeJS.Timeout>();
   const running = new Set<Promise<void>>();
   let isOpen = true;
@@ -143,7 +179,6 @@ async function openPages(
     isOpen = false;
     for (const timer of timers) clearTimeout(timer);
     await Promise.all(running);
-    for (const one of consoles) one.close();
   };
 }
 
