@@ -4,7 +4,7 @@
  * (ADR 68, 174). The newest ids of all tenants have no such keys, and a busy tenant has many of them.
  */
 import type { Collection, Filter } from "mongodb";
-import { idTimeMs } from "../../shared/core/ids.ts";
+import { lowestIdAt } from "../../shared/core/ids.ts";
 import type { ListFilter, ListPage } from "../app/ports.ts";
 import type { MessageDocument } from "./documents.ts";
 import { createPage, READ_OPTIONS } from "./list-page.ts";
@@ -22,8 +22,12 @@ const READ_PER_SHOWN = 4;
 export function isRecent(filter: ListFilter, nowMs: number): boolean {
   const { statuses, to, clientReference, createdBeforeMs = nowMs, beforeId } = filter;
   if (statuses.length > 0 || to !== undefined || clientReference !== undefined) return false;
-  const newestMs = Math.min(createdBeforeMs, beforeId === undefined ? nowMs : idTimeMs(beforeId));
-  return newestMs > nowMs - LEFT_KEYS_MS;
+  const sinceMs = nowMs - LEFT_KEYS_MS;
+  // A cursor may hold an instant beyond any clock, so ids are compared as texts.
+  return (
+    createdBeforeMs > sinceMs &&
+    (beforeId === undefined || beforeId > lowestIdAt("message", sinceMs))
+  );
 }
 
 /** Reads the page if the newest messages of all tenants fill it; otherwise undefined. */

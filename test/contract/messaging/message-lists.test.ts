@@ -47,6 +47,9 @@ describe("the lists of messages", () => {
     expect(await page({}, 4)).to.deep.equal(whole);
     const first = { ...whole, messages: newest.slice(0, 3), hasMore: true };
     expect(await page({}, 3)).to.deep.equal(first);
+    // The last id that is well-formed: its instant is beyond any clock.
+    const last = `msg_${"Z".repeat(26)}`;
+    expect(await page({ beforeId: last }, 3)).to.deep.equal(first);
     const beforeId = newest[2]?.id;
     expect(await page({ beforeId }, 3)).to.deep.equal({ ...whole, messages: newest.slice(3) });
     expect(await page({ beforeId: messages[0]?.id })).to.deep.equal({ ...whole, messages: [] });
