@@ -65,39 +65,48 @@ export function usageId(key: UsageKey): string {
   return `${tenantId}|${mode}|${atMs.toString(36)}|${country}|${from}|${keyId}|${campaignId}`;
 }
 
+/** Consecutive messages with one key and status, and their sums. */
+type Run = {
+  readonly first: Message;
+  /** The part of the first id that is its instant. */
+  readonly instant: string;
+  messages: number;
+  segments: number;
+  amount: bigint;
+};
+
 /** The counts of new messages. Most follow one of the same send that is counted with them: those are only added up. */
 export function countNew(messages: readonly Message[]): UsageChange[] {
-  const runs: UsageChange[] = [];
-  for (let at = 0; at < messages.length; ) {
-    const first = messages[at] as Message;
-    const instant = first.id.slice(0, -ULID_RANDOM_CHARS);
-    let { segments, amount = 0n } = first;
-    let end = at + 1;
-    for (let next = messages[end]; next !== undefined; next = messages[end]) {
-      if (!isCountedWith(first, next)) break;
-      if (!next.id.startsWith(instant) && quarterHourOf(next) !== quarterHourOf(first)) break;
-      segments += next.segments;
-      if (next.amount !== undefined) amount += next.amount;
-      end += 1;
+  const runs: Run[] = [];
+  let run: Run | undefined;
+  for (const message of messages) {
+    if (run === undefined || !belongsTo(run, message)) {
+      const instant = message.id.slice(0, -ULID_RANDOM_CHARS);
+      run = { first: message, instant, messages: 0, segments: 0, amount: 0n };
+      runs.push(run);
     }
-    for (const one of contribution(first, 1)) {
-      runs.push({ ...one, messages: end - at, segments, amount });
-    }
-    at = end;
+    run.messages += 1;
+    run.segments += message.segments;
+    if (message.amount !== undefined) run.amount += message.amount;
   }
-  return sumUsage(runs);
+  return sumUsage(
+    runs.flatMap(({ first, messages, segments, amount }) =>
+      contribution(first, 1).map((one) => ({ ...one, messages, segments, amount })),
+    ),
+  );
 }
 
-/** Whether two messages of one quarter hour have the same key and status. */
-function isCountedWith(a: Message, b: Message): boolean {
+/** Whether a message has the key and status of a run. */
+function belongsTo({ first, instant }: Run, message: Message): boolean {
   return (
-    a.status === b.status &&
-    a.country === b.country &&
-    a.campaignId === b.campaignId &&
-    a.keyId === b.keyId &&
-    a.from === b.from &&
-    a.mode === b.mode &&
-    a.tenantId === b.tenantId
+    message.status === first.status &&
+    message.country === first.country &&
+    message.campaignId === first.campaignId &&
+    message.keyId === first.keyId &&
+    message.from === first.from &&
+    message.mode === first.mode &&
+    message.tenantId === first.tenantId &&
+    (message.id.startsWith(instant) || quarterHourOf(message) === quarterHourOf(first))
   );
 }
 

@@ -1,7 +1,7 @@
 import type { Collection, Db, Filter } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
 import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
-import { MESSAGE_STATUSES, type MessageStatus } from "../../shared/core/message-status.ts";
+import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
 import { guardMongo, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { ListFilter, ListPage, MessageLists } from "../app/ports.ts";
 import { MESSAGE_MODES } from "../domain/message.ts";
@@ -15,19 +15,15 @@ export function createMessageLists(db: Db): MessageLists {
   const messages: Collection<MessageDocument> = db.collection("messages");
 
   async function read(filter: ListFilter, size: number, allowsShort: boolean): Promise<ListPage> {
-    const [search, ...others] = searchKeys(filter);
-    const withoutSearch = listQuery(filter);
-    if (search !== undefined && others.length > 0) {
-      const keys = [search, ...others];
-      return readIntersection(messages, withoutSearch, keys, { size, allowsShort });
-    }
-    const query = search === undefined ? withoutSearch : { ...withoutSearch, search };
+    const keys = searchKeys(filter);
+    const query = listQuery(filter);
+    if (keys.length > 1) return readIntersection(messages, query, keys, { size, allowsShort });
+    const [search] = keys;
+    const whole = search === undefined ? query : { ...query, search };
     const recent = isRecent(filter, Date.now())
-      ? await readRecent(messages, query, size)
+      ? await readRecent(messages, whole, size)
       : undefined;
-    const areRare = filter.statuses.length > 0 && filter.statuses.every(isRare);
-    const index = search !== undefined ? "bySearch" : areRare ? "byRareStatus" : "byKind";
-    return recent ?? readInOrder(messages, query, INDEXES[index], size);
+    return recent ?? readInOrder(messages, whole, indexOf(filter, search), size);
   }
 
   return {
@@ -58,11 +54,14 @@ export function createMessageLists(db: Db): MessageLists {
   };
 }
 
-function isRare(status: MessageStatus): boolean {
-  return RARE_STATUSES.includes(status);
+/** The index that has the filters and the order. */
+function indexOf({ statuses }: ListFilter, search: string | undefined): string {
+  if (search !== undefined) return INDEXES.bySearch;
+  const areRare = statuses.length > 0 && statuses.every((one) => RARE_STATUSES.includes(one));
+  return areRare ? INDEXES.byRareStatus : INDEXES.byKind;
 }
 
-/** Reads a page from the index that has the filters and the order, and no more than it shows. */
+/** Reads a page from its index, and no more than it shows. */
 async function readInOrder(
   messages: Collection<MessageDocument>,
   query: Filter<MessageDocument>,
