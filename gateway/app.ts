@@ -9,13 +9,7 @@ import { newId } from "../services/shared/core/ids.ts";
 import type { Logger } from "../services/shared/core/logger.ts";
 import { traceFields } from "../services/shared/io/tracing.ts";
 import { runInCall } from "../services/shared/rpc/call-context.ts";
-import {
-  type AdmissionParts,
-  admit,
-  charge,
-  identify,
-  removeRateLimitHeaders,
-} from "./auth/admission.ts";
+import { type AdmissionParts, charge, identify, removeRateLimitHeaders } from "./auth/admission.ts";
 import { actorName, type Caller, isTestKey } from "./auth/caller.ts";
 import { announcesBody, type BodyLimits, isCsv, readBody } from "./http/body.ts";
 import type { Cors } from "./http/cors.ts";
@@ -200,7 +194,8 @@ function dispatch(parts: AppParts, table: OperationTable): (context: Context) =>
     });
     countIn(parts, state);
     if (match === undefined || operation === undefined) return unmatched(parts, table, context);
-    const caller = await admit(parts, context);
+    const caller = await identify(parts, context);
+    await charge(parts, context, caller, state.bodyBytes.length);
     if (!caller.scopes.has(operation.scope)) {
       throw new AppError("insufficient_scope", lacksScope(caller, operation.scope));
     }
@@ -267,11 +262,13 @@ function handle(
   const { params } = match;
   const whenLeft = () => leftSignal(context);
   const forms = { isCsv: isCsv(context.req), wantsCsv: wantsCsv(context), whenLeft };
-  const call = { requestId, tenantId: caller.tenantId, traceparent };
+  const { tenantId } = caller;
   // For the audit trails of services; a read leaves no entry.
-  const named = { actorName: actorName(caller), actorAddress: address };
-  const actor = context.method === "GET" ? {} : named;
-  return runInCall({ ...call, ...actor }, () =>
+  const call =
+    context.method === "GET"
+      ? { requestId, tenantId, traceparent }
+      : { requestId, tenantId, traceparent, actorName: actorName(caller), actorAddress: address };
+  return runInCall(call, () =>
     operation.handle({ caller, requestId, params, query, bodyBytes, idempotencyKey, ...forms }),
   );
 }
@@ -312,7 +309,7 @@ function wantsCsv(context: Context): boolean {
 
 /** Answers paths and methods that no operation has. Below /v1 the caller must be admitted first. */
 async function unmatched(parts: AppParts, table: OperationTable, context: Context): Promise<void> {
-  const { match, path } = context.state as RequestState;
+  const { match, path, bodyBytes } = context.state as RequestState;
   const allow = match === undefined ? undefined : allowedMethods(match);
   if (allow !== undefined && context.method === "OPTIONS") {
     context.status = 204;
@@ -320,7 +317,9 @@ async function unmatched(parts: AppParts, table: OperationTable, context: Contex
     parts.cors(context, allow);
     return;
   }
-  if (isApi(context)) await admit(parts, context);
+  if (isApi(context)) {
+    await charge(parts, context, await identify(parts, context), bodyBytes.length);
+  }
   if (allow !== undefined) {
     context.set("Allow", allow);
     throw methodNotAllowed(context.method, allow);

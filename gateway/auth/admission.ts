@@ -78,10 +78,3 @@ export async function charge(
 export function removeRateLimitHeaders({ res }: Context): void {
   for (const name of ["Limit", "Remaining", "Reset"]) res.removeHeader(`RateLimit-${name}`);
 }
-
-/** Admits a request whose body is complete: 401, 403 `ip_not_allowed`, 429. */
-export async function admit(parts: AdmissionParts, context: Context): Promise<Caller> {
-  const caller = await identify(parts, context);
-  await charge(parts, context, caller, (context.state as RequestState).bodyBytes.length);
-  return caller;
-}

@@ -5,7 +5,7 @@ import type { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { runInCall } from "../../services/shared/rpc/call-context.ts";
 import { isFromConsole } from "../../services/shared/web/same-origin.ts";
-import { type AdmissionParts, addressOf, admit } from "../auth/admission.ts";
+import { type AdmissionParts, addressOf, charge, identify } from "../auth/admission.ts";
 import { actorName, type Caller } from "../auth/caller.ts";
 import { networkOf } from "../auth/caller-address.ts";
 import { type BodyLimits, readBody } from "../http/body.ts";
@@ -82,16 +82,13 @@ export async function readJson(
 
 /** A caller in the console; throws `unauthenticated` for an API key. */
 export async function admitPerson(parts: ConsoleParts, context: Context) {
-  const state = context.state as RequestState;
-  state.bodyBytes = EMPTY;
-  const caller = await admit(parts, context);
+  const caller = await identify(parts, context);
+  await charge(parts, context, caller, 0);
   if (caller.session === undefined) {
     throw new AppError("unauthenticated", "Only a console session has this.");
   }
   return { caller, session: caller.session };
 }
-
-const EMPTY = Buffer.alloc(0);
 
 /** Calls the service in the name of the person. */
 export function asPerson<T>(context: Context, caller: Caller, run: () => Promise<T>): Promise<T> {

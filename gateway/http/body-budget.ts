@@ -32,7 +32,7 @@ const BYTES_MAX = 50_331_648;
 export function createBodyBudget(
   bounds = { receivedMax: RECEIVED_MAX, bytesMax: BYTES_MAX },
 ): BodyBudget {
-  type Entry = { bytes: number; isEvicted: boolean; readonly evict: () => void };
+  type Entry = { bytes: number; isEvicted: boolean; evict: (() => void) | undefined };
   /** The oldest first. */
   const received = new Set<Entry>();
   let total = 0;
@@ -49,7 +49,7 @@ export function createBodyBudget(
       received.delete(oldest);
       free(oldest);
       oldest.isEvicted = true;
-      oldest.evict();
+      oldest.evict?.();
     }
   }
 
@@ -65,7 +65,11 @@ export function createBodyBudget(
           evictOldest();
         },
         shrink: () => free(entry),
-        complete: () => void received.delete(entry),
+        complete() {
+          received.delete(entry);
+          // The reservation lives as long as the request, and this keeps the whole body reader alive.
+          entry.evict = undefined;
+        },
         release() {
           received.delete(entry);
           free(entry);

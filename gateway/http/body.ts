@@ -210,9 +210,10 @@ function collect(request: IncomingMessage, options: Collecting): Promise<Buffer>
       request.off("close", onAbort);
     }
     request.on("data", onData);
-    request.once("end", onEnd);
-    request.once("error", onAbort);
-    request.once("close", onAbort);
+    // All are removed at the first that ends the body; `once` would wrap each.
+    request.on("end", onEnd);
+    request.on("error", onAbort);
+    request.on("close", onAbort);
   });
 }
 

@@ -87,8 +87,8 @@ export function createRateLimiter(redis: Redis, replicas: () => number): RateLim
   }
 
   return {
-    async take(tenantId, request) {
-      if (pause.isAway()) return local.take(tenantId, request);
+    take(tenantId, request) {
+      if (pause.isAway()) return Promise.resolve(local.take(tenantId, request));
       return new Promise((resolve) => {
         const waiting = { request, resolve };
         const queue = queues.get(tenantId);

@@ -114,38 +114,23 @@ export function createSendService(parts: SendServiceParts): SendService {
     try {
       const draft = draftSend(request, { ...facts, nowMs });
       checkHeldAmount(request, draft);
-      await store(request, draft, replaces, isGivenUp);
+      checkRoom(parts.limits, draft);
+      const hold = toHold(request, draft);
+      // The wallet refuses this hold with the available balance; the response could not encode the amount.
+      if (hold !== undefined && hold.amount > INT64_MAX) await services.placeHold(hold);
+      const record = toRecord(request, draft, replaces, parts);
+      await committer.commit({ record, messages: draft.messages, hold, isGivenUp });
+      parts.notifications.notify(draft.messages);
       return draft;
     } finally {
       endSend();
     }
   }
 
-  async function store(
-    request: SendRequest,
-    draft: Draft,
-    replaces: string | undefined,
-    isGivenUp: () => boolean,
-  ): Promise<void> {
-    checkRoom(parts.limits, draft);
-    const hold = toHold(request, draft);
-    // The wallet refuses this hold with the available balance; the response could not encode the amount.
-    if (hold !== undefined && hold.amount > INT64_MAX) await parts.services.placeHold(hold);
-    await committer.commit({
-      record: toRecord(request, draft, replaces, parts),
-      messages: draft.messages,
-      hold,
-      isGivenUp,
-    });
-    parts.notifications.notify(draft.messages);
-  }
-
   return {
-    async send(request, isGivenUp = () => false) {
+    send(request, isGivenUp = () => false) {
       const { key, fingerprint, isLocked } = request;
-      if (key === undefined) {
-        return { kind: "done", result: await accept(request, undefined, isGivenUp) };
-      }
+      if (key === undefined) return accept(request, undefined, isGivenUp).then(asDone);
       const scope = sendScope(request, key);
       return parts.idempotency.run({ scope, fingerprint, isLocked }, (replaces) =>
         accept(request, replaces, isGivenUp),
@@ -155,6 +140,10 @@ export function createSendService(parts: SendServiceParts): SendService {
       estimateSend(request, { ...(await readFacts(request)), nowMs: clock.now() }),
     close: () => committer.close(),
   };
+}
+
+function asDone(result: Draft): SendAnswer {
+  return { kind: "done", result };
 }
 
 function checkHeldAmount({ heldAmountMax }: SendRequest, { heldAmount }: Draft): void {
@@ -185,15 +174,15 @@ function forbiddenClass(trafficClass: string): AppError {
   return validationError([{ field: "traffic_class", code: "traffic_class_not_allowed", message }]);
 }
 
-/** Checks each queue once; all messages of a send have the same priority class. */
+/** Checks a queue once for neighbours; all messages of a send have the same priority class. */
 function checkRoom(limits: QueueLimits, { messages }: Draft): void {
-  const checked = new Set<string>();
+  let checked: string | undefined;
   for (const message of messages) {
     // A scheduled message is in no queue yet.
     if (message.phase !== "waiting") continue;
     const connectorId = currentRoute(message)?.connectorId;
-    if (connectorId === undefined || checked.has(connectorId)) continue;
-    checked.add(connectorId);
+    if (connectorId === undefined || connectorId === checked) continue;
+    checked = connectorId;
     limits.checkRoom(connectorId, message.priority);
   }
 }

@@ -94,7 +94,11 @@ async function readOptOuts(
   const { tenantId, from, trafficClass } = first;
   const numbers = messages.map(({ to }) => to);
   const query = { tenantId, sender: from, trafficClass, numbers };
-  return findOptOuts(services, query).catch(() => undefined);
+  try {
+    return await findOptOuts(services, query);
+  } catch {
+    return undefined;
+  }
 }
 
 function endOptedOut(message: Message, nowMs: number): Decision {

@@ -151,12 +151,6 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
     return late.map((refusal) => refusal ?? results.next().value);
   }
 
-  async function commitTogether(send: HeldSend): Promise<Shortfall | undefined> {
-    const refusal = await together.add(send);
-    // The second hold has the same id as the pending one, so only one of them can exist.
-    return refusal === "hold_late" ? commitAfterHold(send) : refusal;
-  }
-
   async function commitAfterHold(send: CheckedSend): Promise<Shortfall | undefined> {
     const { hold } = send;
     if (hold !== undefined) {
@@ -182,8 +176,9 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
       const { hold, record } = send;
       let refusal: Shortfall | undefined;
       try {
-        const isTogether = mayGoTogether(send, holdFailures);
-        refusal = await (isTogether ? commitTogether(send) : commitAfterHold(send));
+        refusal = mayGoTogether(send, holdFailures) ? await together.add(send) : "hold_late";
+        // After a late hold the second one has the same id as the pending one, so only one of them can exist.
+        if (refusal === "hold_late") refusal = await commitAfterHold(send);
       } catch (error) {
         void releaseIfPlaced(hold);
         throw error;

@@ -68,8 +68,8 @@ export function usageId(key: UsageKey): string {
 /** Consecutive messages with one key and status, and their sums. */
 type Run = {
   readonly first: Message;
-  /** The part of the first id that is its instant. */
-  readonly instant: string;
+  /** The part of the last id that is its instant. */
+  instant: string;
   messages: number;
   segments: number;
   amount: bigint;
@@ -81,8 +81,7 @@ export function countNew(messages: readonly Message[]): UsageChange[] {
   let run: Run | undefined;
   for (const message of messages) {
     if (run === undefined || !belongsTo(run, message)) {
-      const instant = message.id.slice(0, -ULID_RANDOM_CHARS);
-      run = { first: message, instant, messages: 0, segments: 0, amount: 0n };
+      run = { first: message, instant: instantOf(message), messages: 0, segments: 0, amount: 0n };
       runs.push(run);
     }
     run.messages += 1;
@@ -97,7 +96,8 @@ export function countNew(messages: readonly Message[]): UsageChange[] {
 }
 
 /** Whether a message has the key and status of a run. */
-function belongsTo({ first, instant }: Run, message: Message): boolean {
+function belongsTo(run: Run, message: Message): boolean {
+  const { first } = run;
   return (
     message.status === first.status &&
     message.country === first.country &&
@@ -106,8 +106,20 @@ function belongsTo({ first, instant }: Run, message: Message): boolean {
     message.from === first.from &&
     message.mode === first.mode &&
     message.tenantId === first.tenantId &&
-    (message.id.startsWith(instant) || quarterHourOf(message) === quarterHourOf(first))
+    isInQuarterHourOf(run, message)
   );
+}
+
+/** Reads the quarter hour once for all messages of one instant. */
+function isInQuarterHourOf(run: Run, message: Message): boolean {
+  if (message.id.startsWith(run.instant)) return true;
+  if (quarterHourOf(message) !== quarterHourOf(run.first)) return false;
+  run.instant = instantOf(message);
+  return true;
+}
+
+function instantOf({ id }: Message): string {
+  return id.slice(0, -ULID_RANDOM_CHARS);
 }
 
 /** The differences that changed messages make to the counts. */

@@ -114,7 +114,7 @@ export function toDocument(message: Message): MessageDocument {
     segments: message.segments,
     held: message.heldAmount,
     currency: message.currency,
-    updated_at: new Date(message.updatedAtMs),
+    updated_at: dateOf(message.updatedAtMs),
     history: message.history.map(toStoredChange),
     revision: message.revision,
   };
@@ -160,7 +160,7 @@ const CHANGING: readonly (readonly [keyof MessageDocument, (message: Message) =>
   ["attempts", (message) => message.attempts || undefined],
   [
     "not_before",
-    ({ status, notBeforeMs }) => (status === "queued" ? new Date(notBeforeMs) : undefined),
+    ({ status, notBeforeMs }) => (status === "queued" ? dateOf(notBeforeMs) : undefined),
   ],
   ["queue_until", (message) => toDate(message.queueUntilMs)],
   ["quiet_until", (message) => toDate(message.quietUntilMs)],
@@ -299,7 +299,7 @@ function toStoredRoute({ routeId, connectorId, price }: Message["routes"][number
 }
 
 function toStoredChange(change: StatusChange): MessageDocument["history"][number] {
-  const stored = { status: change.status, at: new Date(change.atMs) };
+  const stored = { status: change.status, at: dateOf(change.atMs) };
   return change.error === undefined ? stored : { ...stored, error: change.error };
 }
 
@@ -308,7 +308,15 @@ function fromStoredChange(stored: MessageDocument["history"][number]): StatusCha
 }
 
 function toDate(atMs: number | undefined): Date | undefined {
-  return atMs === undefined ? undefined : new Date(atMs);
+  return atMs === undefined ? undefined : dateOf(atMs);
+}
+
+let lastDate = new Date(0);
+
+/** Most dates of a message and of its neighbours are equal, and documents are not changed: so they share one. */
+function dateOf(atMs: number): Date {
+  if (lastDate.getTime() !== atMs) lastDate = new Date(atMs);
+  return lastDate;
 }
 
 function isSame(a: unknown, b: unknown): boolean {

@@ -3,7 +3,7 @@
  * and a background loop folds the appended changes into the counts (`usage`). So no transaction of messages waits for
  * another at a count, and each change is counted once: a fold deletes what it counts, in one transaction (ADR 150).
  */
-import { type ClientSession, type Db, Long, type MongoClient, MongoServerError } from "mongodb";
+import { type ClientSession, type Db, type MongoClient, MongoServerError } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
 import { invalidField } from "../../shared/core/limits.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
@@ -23,12 +23,12 @@ type StoredChange = Omit<UsageKey, "atMs"> & {
   status: UsageChange["status"];
   messages: number;
   segments: number;
-  amount: Long;
+  amount: bigint;
 };
 
 type ChangesDocument = { created_at: Date; changes: StoredChange[] };
 
-type Sums = { n: number; s: number; a: Long };
+type Sums = { n: number; s: number; a: bigint };
 
 type UsageDocument = {
   _id: string;
@@ -43,6 +43,8 @@ type UsageDocument = {
   expires_at: Date;
 };
 
+/** int64 is `bigint` here. */
+const BIGINT = { useBigInt64: true } as const;
 /** Appended documents of one fold. */
 const FOLD_MAX = 500;
 /** Counts are kept as long as messages: 12 months and some days. */
@@ -70,7 +72,7 @@ export async function appendUsage(
 
 /** The counts of one database. */
 export function createUsageStore(client: MongoClient, db: Db): UsageStore {
-  const appended = db.collection<ChangesDocument>("usage_changes", { promoteLongs: false });
+  const appended = db.collection<ChangesDocument>("usage_changes", BIGINT);
   const usage = db.collection<UsageDocument>("usage");
 
   return {
@@ -116,7 +118,7 @@ export function createUsageStore(client: MongoClient, db: Db): UsageStore {
         { $sort: { _id: 1 } },
         { $limit: USAGE_GROUPS_MAX + 1 },
       ];
-      const options = { maxTimeMS: QUERY_MAX_MS, promoteLongs: false };
+      const options = { maxTimeMS: QUERY_MAX_MS, ...BIGINT };
       const rows = await guardMongo(usage.aggregate(pipeline, options).toArray()).catch(refuseZone);
       if (rows.length > USAGE_GROUPS_MAX) {
         throw invalidField("group_by", "too_many", `makes more than ${USAGE_GROUPS_MAX} groups`);
@@ -125,7 +127,7 @@ export function createUsageStore(client: MongoClient, db: Db): UsageStore {
         values: row._id as Partial<Record<UsageDimension, string>>,
         messages: Number(row.messages),
         segments: Number(row.segments),
-        amount: BigInt(String(row.amount)),
+        amount: BigInt(row.amount as bigint | number),
       }));
       return { groups, asOfMs };
     },
@@ -179,13 +181,13 @@ function toUpdate(key: UsageKey, sum: Omit<UsageChange, "key">) {
     $inc: {
       [`${path}.n`]: sum.messages,
       [`${path}.s`]: sum.segments,
-      [`${path}.a`]: Long.fromBigInt(sum.amount),
+      [`${path}.a`]: sum.amount,
     },
   };
 }
 
-function toStored({ key: { atMs, ...key }, amount, ...sum }: UsageChange): StoredChange {
-  return { ...key, at: new Date(atMs), ...sum, amount: Long.fromBigInt(amount) };
+function toStored({ key: { atMs, ...key }, ...sum }: UsageChange): StoredChange {
+  return { ...key, at: new Date(atMs), ...sum };
 }
 
 function fromStored(stored: StoredChange): UsageChange {
@@ -193,6 +195,6 @@ function fromStored(stored: StoredChange): UsageChange {
   return {
     key: { ...key, atMs: at.getTime() },
     ...{ status, messages: Number(messages), segments: Number(segments) },
-    amount: BigInt(String(amount)),
+    amount: BigInt(amount),
   };
 }
