@@ -41,6 +41,22 @@ export async function startProfile(pid: number): Promise<{ stop(): Promise<CpuPr
   };
 }
 
+/** Opens the count of bytes that the process has allocated on V8's heap since its start. */
+export async function openHeapCounter(
+  pid: number,
+): Promise<{ allocatedBytes(): Promise<number>; close(): void }> {
+  const inspector = await connect(await openInspector(pid));
+  const expression =
+    'process.getBuiltinModule("node:v8").getHeapStatistics().total_allocated_bytes';
+  return {
+    async allocatedBytes() {
+      const answer = await inspector.call("Runtime.evaluate", { expression });
+      return (answer as { result: { value: number } }).result.value;
+    },
+    close: inspector.close,
+  };
+}
+
 /** The inspector address in a process's log. */
 async function openInspector(pid: number): Promise<string> {
   process.kill(pid, "SIGUSR1");
