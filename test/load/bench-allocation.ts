@@ -4,13 +4,13 @@
  * `make bench`.
  */
 import { processLayout } from "../../deploy/dev/process-table.ts";
-import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
 import { setConnector } from "./connector-state.ts";
 import { processesIn } from "./cpu.ts";
+import { sendAll } from "./message-cost.ts";
 import { ACCEPT_CONNECTIONS } from "./our-accept.ts";
 import { report } from "./report.ts";
-import { openConnections, singleSend } from "./sends.ts";
+import { singleSend } from "./sends.ts";
 import { loadStack } from "./stack.ts";
 import { allowProfiles, openHeapCounter } from "./v8-profile.ts";
 
@@ -34,9 +34,10 @@ try {
       0,
     );
 
-  for (let round = 0; round < WARM_UPS; round += 1) await sendAll(stack);
+  const run = () => sendAll(stack, REQUESTS, (at) => singleSend(stack, at), ACCEPT_CONNECTIONS);
+  for (let round = 0; round < WARM_UPS; round += 1) await run();
   const before = await allocated();
-  await sendAll(stack);
+  await run();
   const kilobytes = ((await allocated()) - before) / REQUESTS / 1000;
   for (const counter of counters) counter.close();
   report("allocation", [
@@ -51,20 +52,4 @@ try {
   ]);
 } finally {
   await stop();
-}
-
-/** Sends all requests, each connection one after the other; throws unless all are accepted. */
-async function sendAll(stack: StackFile): Promise<void> {
-  const connections = await openConnections(stack, ACCEPT_CONNECTIONS);
-  let sent = 0;
-  await Promise.all(
-    connections.map(async (connection) => {
-      while (sent < REQUESTS) {
-        sent += 1;
-        const { status } = await connection.send(singleSend(stack, sent));
-        if (status !== 202) throw new Error(`a send was answered with ${status}`);
-      }
-    }),
-  );
-  for (const connection of connections) connection.close();
 }

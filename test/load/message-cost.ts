@@ -63,8 +63,9 @@ export async function sendAll(
   stack: StackFile,
   count: number,
   request: (at: number) => Buffer,
+  connectionCount = CONNECTIONS,
 ): Promise<void> {
-  const connections = await openConnections(stack, CONNECTIONS);
+  const connections = await openConnections(stack, connectionCount);
   let next = 0;
   await Promise.all(
     connections.map(async (connection) => {
