@@ -26,7 +26,10 @@ export function addressOf(
   return callerAddress(req.socket.remoteAddress ?? "", forwardedFor, isTrustedProxy);
 }
 
-/** Authenticates the caller and checks its address: 401, 403 `ip_not_allowed`. */
+/**
+ * Authenticates the caller and checks its address: 401, 403 `ip_not_allowed`. `charge` always follows; a function that
+ * awaits both allocates 2 KB more for each request (`make bench-allocation`).
+ */
 export async function identify(parts: AdmissionParts, context: Context): Promise<Caller> {
   const { headers, rawHeaders, socket } = context.req;
   // Reject two keys: a proxy may have checked the other one.
