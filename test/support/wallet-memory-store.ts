@@ -58,6 +58,8 @@ export function createMemoryWalletStore(graceMs = 300_000): MemoryWalletStore {
         let saved: readonly Changes[] = [];
         const result = await work({
           isExclusive: true,
+          isAssumed: false,
+          read: async () => {},
           load: async (required) =>
             new Map(wallets.map((one) => [one.tenantId, viewOf(tables, one, required)])),
           async save(changes) {

@@ -83,6 +83,8 @@ function takeBatches(queues: readonly WalletQueue[]): Batches {
  * A wallet that was read and not written may have changed in another replica since it was read. Its
  * refusals hold for commands that were queued before the read (`takenFirst`). Commands that arrived
  * during the read get no result here and wait for the next transaction.
+ *
+ * A wallet that was not even read (`isAssumed`) is proved by its save. Unless all of them are saved, they are read.
  */
 async function decideAndSave(
   tx: WalletTransaction,
@@ -92,6 +94,10 @@ async function decideAndSave(
   expectNew: boolean,
 ): Promise<Map<WalletQueue, readonly (CommandResult | AppError)[]>> {
   let decided = await decideAll(tx, batches, nowMs, expectNew);
+  if (tx.isAssumed && decided.changes.length < batches.size) {
+    await tx.read();
+    decided = await decideAll(tx, batches, nowMs, expectNew);
+  }
   if (expectNew && decided.hasRefusal) decided = await decideAll(tx, batches, nowMs, false);
   if (decided.changes.length > 0) await tx.save(decided.changes);
   if (tx.isExclusive) return decided.results;

@@ -19,6 +19,13 @@ export type WalletTransaction = {
    * only read them: another replica may have changed one since, which shows when this one writes.
    */
   readonly isExclusive: boolean;
+  /**
+   * True while the wallets are not read but as this process left them (ADR 175). A decision on them holds only if
+   * all of them are saved; otherwise call `read` and decide again.
+   */
+  readonly isAssumed: boolean;
+  /** Reads the wallets. */
+  read(): Promise<void>;
   /** Reads one consistent view per wallet, by tenant. A wallet that does not exist has none. */
   load(required: ReadonlyMap<string, RequiredDocuments>): Promise<ReadonlyMap<string, View>>;
   /**

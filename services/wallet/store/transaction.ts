@@ -13,6 +13,7 @@ import {
   fromBatch,
   fromReservation,
   fromSettlement,
+  fromWallet,
   toBatch,
   toReservation,
   toSettlement,
@@ -109,11 +110,17 @@ export async function loadViews(
 export async function saveChanges(
   collections: Collections,
   changes: readonly Changes[],
-  { graceMs, auditKeepMs }: { readonly graceMs: number; readonly auditKeepMs: number },
+  options: {
+    readonly graceMs: number;
+    readonly auditKeepMs: number;
+    /** The wallets, if they were not read but as this process left them: they must still be so. */
+    readonly assumed: readonly Wallet[] | undefined;
+  },
   session: ClientSession,
 ): Promise<void> {
   const { audit } = collections;
-  await updateWallets(collections, changes, session);
+  const { graceMs, auditKeepMs, assumed = [] } = options;
+  await updateWallets(collections, changes, assumed, session);
   const newReservations = changes.flatMap((one) => {
     const checkAtMs = one.decidedAtMs + graceMs;
     return one.newReservations.map((reservation) => fromReservation(reservation, checkAtMs));
@@ -141,10 +148,12 @@ export async function saveChanges(
 async function updateWallets(
   { wallets }: Collections,
   changes: readonly Changes[],
+  assumed: readonly Wallet[],
   session: ClientSession,
 ): Promise<void> {
+  const expected = new Map(assumed.map((wallet) => [wallet.tenantId, fromWallet(wallet)]));
   const updates = changes.map(({ wallet }) => ({
-    filter: { _id: wallet.tenantId, version: wallet.version - 1 },
+    filter: expected.get(wallet.tenantId) ?? { _id: wallet.tenantId, version: wallet.version - 1 },
     update: {
       $set: {
         version: wallet.version,
@@ -161,8 +170,13 @@ async function updateWallets(
   }));
   const operations = updates.map((updateOne) => ({ updateOne }));
   const { matchedCount } = await wallets.bulkWrite(operations, { session });
-  if (matchedCount !== changes.length) {
-    throw new Error("a wallet changed inside its own transaction");
+  if (matchedCount !== changes.length) throw new WalletsOutOfDate();
+}
+
+/** A wallet is not as it was when its changes were decided. */
+export class WalletsOutOfDate extends Error {
+  constructor() {
+    super("a wallet changed outside its transaction");
   }
 }
 

@@ -1,5 +1,5 @@
 /** The wallet's storage on MongoDB. */
-import type { Db, Filter, MongoClient } from "mongodb";
+import type { ClientSession, Db, Filter, MongoClient } from "mongodb";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { Outbox, OutboxTicket } from "../../shared/io/outbox.ts";
@@ -8,6 +8,7 @@ import { openSnapshot, type Snapshot } from "../../shared/io/snapshot.ts";
 import type { Contention } from "../app/contention.ts";
 import type { WalletStore } from "../app/ports.ts";
 import type { WalletEvent } from "../domain/ledger-batch.ts";
+import type { Wallet } from "../domain/wallet.ts";
 import { openCollections } from "./collections.ts";
 import {
   type AuditDocument,
@@ -18,8 +19,15 @@ import {
   toSettlement,
   toWallet,
 } from "./documents.ts";
+import { createOwnWrites } from "./own-writes.ts";
 import { listStatement } from "./statement.ts";
-import { loadViews, readWallets, saveChanges, takeWallets } from "./transaction.ts";
+import {
+  loadViews,
+  readWallets,
+  saveChanges,
+  takeWallets,
+  WalletsOutOfDate,
+} from "./transaction.ts";
 
 /** Retries of a transaction end after this long with `service_unavailable`. */
 const TRANSACTION_LIMIT_MS = 10_000;
@@ -38,32 +46,51 @@ export function createWalletStore(parts: {
 }): WalletStore {
   const { client, outbox, encodeEvent, contention } = parts;
   const collections = openCollections(parts.db);
+  const ownWrites = createOwnWrites();
   const { wallets, reservations, settlements, audit } = collections;
 
   return {
     async transact(tenantIds, work) {
       let ticket: OutboxTicket | undefined;
+      let written: readonly Wallet[] = [];
+      const attempt = async (session: ClientSession) => {
+        ticket = undefined;
+        written = [];
+        const isExclusive = contention.expectsConflict(tenantIds);
+        const own = ownWrites.take(tenantIds);
+        let assumed = isExclusive ? undefined : own;
+        const open = isExclusive ? takeWallets : readWallets;
+        let wallets = assumed ?? (await open(collections, tenantIds, session));
+        return work({
+          isExclusive,
+          get isAssumed() {
+            return assumed !== undefined;
+          },
+          async read() {
+            assumed = undefined;
+            wallets = await readWallets(collections, tenantIds, session);
+          },
+          load: (required) => loadViews(collections, wallets, required, session),
+          async save(changes) {
+            await saveChanges(collections, changes, { ...parts, assumed }, session);
+            written = changes.map(({ wallet }) => wallet);
+            const events = changes.flatMap((one) => one.events);
+            ticket = await outbox.write(events.map(encodeEvent), session);
+          },
+        });
+      };
+      const run = () =>
+        runTransaction(client, attempt, TRANSACTION_LIMIT_MS, (conflicts) =>
+          contention.waitAfterConflict(tenantIds, conflicts),
+        );
       await contention.giveWay(tenantIds);
-      const result = await runTransaction(
-        client,
-        async (session) => {
-          ticket = undefined;
-          const isExclusive = contention.expectsConflict(tenantIds);
-          const open = isExclusive ? takeWallets : readWallets;
-          const wallets = await open(collections, tenantIds, session);
-          return work({
-            isExclusive,
-            load: (required) => loadViews(collections, wallets, required, session),
-            async save(changes) {
-              await saveChanges(collections, changes, parts, session);
-              const events = changes.flatMap((one) => one.events);
-              ticket = await outbox.write(events.map(encodeEvent), session);
-            },
-          });
-        },
-        TRANSACTION_LIMIT_MS,
-        (conflicts) => contention.waitAfterConflict(tenantIds, conflicts),
-      );
+      const result = await run().catch((error: unknown) => {
+        if (!(error instanceof WalletsOutOfDate)) throw error;
+        // The first attempt took the own writes out, so this one reads.
+        ownWrites.avoid(tenantIds);
+        return run();
+      });
+      ownWrites.keep(written);
       outbox.publish(ticket);
       return result;
     },

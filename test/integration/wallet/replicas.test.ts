@@ -160,4 +160,29 @@ describe("three replicas on one wallet", () => {
       expect(await at(2).breaches(tenantId)).to.deep.equal([]);
     }
   });
+
+  it("decide on what another replica wrote after their own last write", async () => {
+    const update = (index: number, tenantId: string, frozen: boolean) =>
+      at(index).wallets.update(tenantId, { kind: "update", frozen, actor });
+    const frozen = await newTenant(10n);
+    expect(await hold(0, frozen, newId("reservation"), 1n)).to.equal("ok");
+    await update(1, frozen, true);
+    expect(await hold(0, frozen, newId("reservation"), 1n)).to.equal("tenant_suspended");
+    await update(1, frozen, false);
+    expect(await hold(0, frozen, newId("reservation"), 1n)).to.equal("ok");
+
+    const spent = await newTenant(10n);
+    expect(await hold(0, spent, newId("reservation"), 4n)).to.equal("ok");
+    expect(await hold(1, spent, newId("reservation"), 4n)).to.equal("ok");
+    expect(await hold(0, spent, newId("reservation"), 4n)).to.equal("insufficient_balance");
+
+    const funded = await newTenant(1n);
+    expect(await hold(0, funded, newId("reservation"), 1n)).to.equal("ok");
+    await at(1).wallets.fund(funded, { kind: "fund", amount: 5n, reference: "more", actor });
+    expect(await hold(0, funded, newId("reservation"), 5n)).to.equal("ok");
+    for (const tenantId of [frozen, spent, funded]) {
+      expect(await at(2).breaches(tenantId)).to.deep.equal([]);
+    }
+    expect((await at(2).wallets.get(spent)).held).to.equal(8n);
+  });
 });

@@ -1,0 +1,46 @@
+/**
+ * Wallets as the last transaction of this process left them (ADR 175). A transaction may decide on them without a
+ * read: its save expects them unchanged, so it fails when another replica has written one since.
+ */
+import type { Wallet } from "../domain/wallet.ts";
+
+/** Most wallets kept. The one written longest ago goes first; it costs a read. */
+const WALLETS_MAX = 4096;
+/** A wallet that another replica writes too is read for this long. */
+const READ_MS = 10_000;
+
+/** Creates an empty memory of own writes, by a monotonic clock. */
+export function createOwnWrites(nowMs = () => performance.now()) {
+  const wallets = new Map<string, Wallet>();
+  const readUntilMs = new Map<string, number>();
+
+  return {
+    /**
+     * Takes these wallets out, for one attempt of a transaction; undefined unless all are kept. They come back by
+     * `keep`, so an attempt that fails, or whose end is unknown, leaves nothing.
+     */
+    take(tenantIds: readonly string[]): readonly Wallet[] | undefined {
+      const taken = tenantIds.flatMap((tenantId) => wallets.get(tenantId) ?? []);
+      for (const tenantId of tenantIds) wallets.delete(tenantId);
+      return taken.length === tenantIds.length ? taken : undefined;
+    },
+    /** Keeps what a transaction has committed. */
+    keep(written: readonly Wallet[]): void {
+      for (const wallet of written) {
+        const untilMs = readUntilMs.get(wallet.tenantId);
+        if (untilMs !== undefined && nowMs() < untilMs) continue;
+        readUntilMs.delete(wallet.tenantId);
+        wallets.set(wallet.tenantId, wallet);
+      }
+      for (const [oldest] of wallets) {
+        if (wallets.size <= WALLETS_MAX) break;
+        wallets.delete(oldest);
+      }
+    },
+    /** Another replica has written one of these: they are read for a while. */
+    avoid(tenantIds: readonly string[]): void {
+      if (readUntilMs.size + tenantIds.length > WALLETS_MAX) readUntilMs.clear();
+      for (const tenantId of tenantIds) readUntilMs.set(tenantId, nowMs() + READ_MS);
+    },
+  };
+}
