@@ -1,7 +1,8 @@
 /**
- * Queries between replicas about in-flight sends (`app/inflight-sends.ts`), on NATS core. A replica with such sends
- * answers at once, and again when they have ended. A replica without them does not answer, so a short silence
- * means none. After a lost message a list may miss a send that another replica was just storing.
+ * Queries between replicas about in-flight sends (`app/inflight-sends.ts`), on NATS core. Each replica answers at once
+ * whether it has such sends, and again when they have ended. A query waits for each replica that was seen in the last
+ * ten minutes, also while it stands still for a moment. After a lost message a list may miss a send that another
+ * replica was just storing.
  */
 import type { NatsConnection } from "nats";
 import { startDeadlineTimer } from "../../shared/flow/deadline-timer.ts";
@@ -14,8 +15,12 @@ type Query = readonly [from: string, number: number, tenantId: string, beforeMs:
 type Answer = readonly [number: number, by: string, isEnded: boolean];
 
 const ASK = "messaging.under_way";
-/** A message on NATS core takes 1 to 2 ms; a busy replica may take longer to answer. */
+/** The time of a replica that was not seen before. A message on NATS core takes 1 to 2 ms. */
 const SILENCE_MS = 25;
+/** A known replica that is silent for longer is gone. */
+const STANDSTILL_MAX_MS = 1000;
+/** How long a replica is known after it was last seen. */
+const KNOWN_MS = 600_000;
 /** No query waits longer for an answer. */
 const ANSWER_MAX_MS = 10_000;
 
@@ -23,34 +28,54 @@ const ANSWER_MAX_MS = 10_000;
 export function openInflightPeers(connection: NatsConnection, replica: string): InflightPeers {
   const send = openPublisher(connection);
   const asked = new Map<number, (by: string, isEnded: boolean) => void>();
+  /** Replicas by the time when they were last seen, of a monotonic clock. */
+  const known = new Map<string, number>();
   let count = 0;
   subscribe(connection, `${ASK}.${replica}`, (message) => {
     const answer = readAnswer(message.string());
-    if (answer !== undefined) asked.get(answer[0])?.(answer[1], answer[2]);
+    if (answer === undefined) return;
+    const [number, by, isEnded] = answer;
+    known.set(by, performance.now());
+    asked.get(number)?.(by, isEnded);
   });
+
+  function knownReplicas(): string[] {
+    const fromMs = performance.now() - KNOWN_MS;
+    for (const [by, atMs] of known) if (atMs < fromMs) known.delete(by);
+    return [...known.keys()];
+  }
 
   return {
     ended(tenantId, beforeMs, limitMs) {
       count += 1;
       const number = count;
       const { promise, resolve } = Promise.withResolvers<boolean>();
+      const silent = new Set(knownReplicas());
       const busy = new Set<string>();
       let isSilenceOver = false;
       const silence = startDeadlineTimer(SILENCE_MS, () => {
         isSilenceOver = true;
-        if (busy.size === 0) finish(true);
+        finishIfEnded();
+      });
+      const standstill = startDeadlineTimer(STANDSTILL_MAX_MS, () => {
+        for (const by of silent) known.delete(by);
+        silent.clear();
+        finishIfEnded();
       });
       const limit = setTimeout(() => finish(false), limitMs);
+      function finishIfEnded(): void {
+        if (isSilenceOver && silent.size === 0 && busy.size === 0) finish(true);
+      }
       function finish(areEnded: boolean): void {
         asked.delete(number);
-        clearTimeout(silence);
-        clearTimeout(limit);
+        for (const timer of [silence, standstill, limit]) clearTimeout(timer);
         resolve(areEnded);
       }
       asked.set(number, (by, isEnded) => {
+        silent.delete(by);
         if (isEnded) busy.delete(by);
         else busy.add(by);
-        if (isSilenceOver && busy.size === 0) finish(true);
+        finishIfEnded();
       });
       send(ASK, JSON.stringify([replica, number, tenantId, beforeMs] satisfies Query));
       return promise;
@@ -60,13 +85,15 @@ export function openInflightPeers(connection: NatsConnection, replica: string): 
         const query = readQuery(message.string());
         if (query === undefined || query[0] === replica) return;
         const [from, number, tenantId, beforeMs] = query;
+        known.set(from, performance.now());
         const left = ended(tenantId, beforeMs, ANSWER_MAX_MS);
-        if (left === undefined) return;
         const answer = (isEnded: boolean) =>
           send(`${ASK}.${from}`, JSON.stringify([number, replica, isEnded] satisfies Answer));
-        answer(false);
-        void left.then((areEnded) => areEnded && answer(true));
+        answer(left === undefined);
+        void left?.then((areEnded) => areEnded && answer(true));
       });
+      // No query waits for the answers: they make the replicas known to each other.
+      send(ASK, JSON.stringify([replica, 0, "", 0] satisfies Query));
     },
   };
 }
