@@ -97,12 +97,18 @@ export function toAppError(error: unknown): AppError {
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
   }
-  if (error.code === Code.DeadlineExceeded || error.code === Code.Unavailable || isCut(error)) {
+  if (OUTAGES.includes(error.code) || isCut(error)) {
     const text = "The service is temporarily unavailable; try again shortly.";
     return new AppError("service_unavailable", text, { cause: error });
   }
   return asAppError(error);
 }
+
+/**
+ * Codes of an outage. `Canceled` comes from a server that ends, or from the end of the call that this one was made
+ * for, as after its deadline.
+ */
+const OUTAGES: readonly Code[] = [Code.DeadlineExceeded, Code.Unavailable, Code.Canceled];
 
 /**
  * The texts of grpc-js for a stream that ended before its status: by its end, a reset, or a socket error.

@@ -39,12 +39,10 @@ describe("RPC error mapping", () => {
     }
   });
 
-  it("without our details, only deadline and unreachable are service_unavailable", () => {
+  it("without our details, only deadline, unreachable and cancelled are service_unavailable", () => {
+    const outages = [Code.Unavailable, Code.DeadlineExceeded, Code.Canceled];
     for (const code of codes()) {
-      const expected =
-        code === Code.Unavailable || code === Code.DeadlineExceeded
-          ? "service_unavailable"
-          : "internal_error";
+      const expected = outages.includes(code) ? "service_unavailable" : "internal_error";
       const rebuilt = toAppError(new ConnectError("connect ECONNREFUSED 10.0.0.7:1", code));
       expect(rebuilt.code, Code[code]).to.equal(expected);
       expect(rebuilt.message).not.to.include("10.0.0.7");
