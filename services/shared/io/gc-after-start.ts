@@ -1,12 +1,11 @@
-import { performance } from "node:perf_hooks";
 import { collectGarbage } from "../vendor/v8-collect-garbage.ts";
 
 /** How often the load of the process is sampled after its start, in milliseconds. */
 const SAMPLE_MS = 1000;
 
 /**
- * A process that was busy for less than this share of a sample is idle. A few requests a second keep it above that,
- * and one of them would wait for the collection. Each further service in the process has its own timers.
+ * A process whose thread computed for less than this share of a sample is idle. A few requests a second keep it above
+ * that, and one of them would wait for the collection. Each further service in the process has its own timers.
  */
 const IDLE_SHARE = 0.02;
 const IDLE_SHARE_FURTHER = 0.01;
@@ -26,18 +25,24 @@ const SAMPLES_MAX = 60;
  */
 export function releaseStartUpMemory(services: number): void {
   const idleShare = IDLE_SHARE + (services - 1) * IDLE_SHARE_FURTHER;
-  let before = performance.eventLoopUtilization();
+  let before = computedMs();
   let samples = 0;
   let quietSamples = 0;
   const timer = setInterval(() => {
-    const now = performance.eventLoopUtilization();
-    const { utilization } = performance.eventLoopUtilization(now, before);
+    const now = computedMs();
+    const share = (now - before) / SAMPLE_MS;
     before = now;
     samples += 1;
-    quietSamples = utilization < QUIET_SHARE ? quietSamples + 1 : 0;
-    const isIdle = utilization < idleShare || quietSamples === QUIET_SAMPLES;
+    quietSamples = share < QUIET_SHARE ? quietSamples + 1 : 0;
+    const isIdle = share < idleShare || quietSamples === QUIET_SAMPLES;
     if (isIdle || samples === SAMPLES_MAX) clearInterval(timer);
     if (isIdle) collectGarbage();
   }, SAMPLE_MS);
   timer.unref();
+}
+
+/** Time for which this thread has computed. Time in which others had the processor does not count. */
+function computedMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
 }
