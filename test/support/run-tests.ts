@@ -21,8 +21,8 @@ import { printResult, printSummary, type RunResult, type TestRun } from "./test-
 const RUN_LIMIT_MS = 300_000;
 /** In a run of several files: what each further one adds. */
 const FILE_LIMIT_MS = 20_000;
-/** A busy machine may miss a deadline; more failures than this are not worth a retry. */
-const RETRIES_MAX = 5;
+/** A slow or busy machine misses some deadlines; more failed files than this are not worth a retry. */
+const RETRIES_MAX = 15;
 const SLOW_FILES = "**/*.slow.test.ts";
 /** In-process tests: loading the services takes longer than many of their files. */
 const SHARED_FOLDERS: readonly string[] = [

@@ -69,6 +69,7 @@ describe("sms listen", function () {
 
   it("sends each event to the local server, signed with the secret that it prints", async () => {
     const { seen, ended, interrupt } = await listen("--forward-to", url);
+    await until(() => seen.out.includes("whsec_"), "the secret");
     const secret = /whsec_\S+/.exec(seen.out)?.[0] ?? "";
     expect((await run("listen", "--print-secret")).out).to.equal(`${secret}\n`);
     const caused = await run("trigger", "message.undelivered", "--json");

@@ -16,7 +16,7 @@ const RESIDENT_MAX_MIB = 110;
 const HEAP_MAX_MIB = 32;
 
 describe("the memory of an idle process", function () {
-  this.timeout(90_000);
+  this.timeout(120_000);
   let servers: TestServers;
   let harness: WalletHarness;
   const prefix = freshDatabase("memory");
@@ -46,7 +46,7 @@ describe("the memory of an idle process", function () {
           return true;
         },
         // On a slow machine a process counts as idle after fifteen quiet samples, one per second.
-        { timeoutMs: 25_000, everyMs: 500 },
+        { timeoutMs: 60_000, everyMs: 500 },
       );
     } finally {
       await wallet.stop();
