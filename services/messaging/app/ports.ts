@@ -209,6 +209,8 @@ export type DueMessage = Pick<
 /** The store of messages, without the queue (`queue.ts`) and the lists (`lists.ts`). */
 export type MessageStore = {
   find(id: string): Promise<Message | undefined>;
+  /** The messages of these ids that exist, in any order; at most 1,000 ids. */
+  findMany(ids: readonly string[]): Promise<Message[]>;
   /** The messages of a tenant that share a hold, whose ids lie in a closed range; at most `limit`. */
   findReserved(
     tenantId: string,

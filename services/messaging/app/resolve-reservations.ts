@@ -42,15 +42,27 @@ export function createReservationResolver(options: {
     return store.findReserved(tenantId, reservationId, range, MESSAGES_MAX);
   }
 
+  /** Most reservations have one message: one read for all of those. */
+  async function readSingles(queries: readonly ReservationQuery[]) {
+    const ids = queries.filter(isSingle).map(({ firstMessageId }) => firstMessageId);
+    const messages = new Map((await store.findMany(ids)).map((message) => [message.id, message]));
+    return ({ firstMessageId, tenantId, reservationId }: ReservationQuery): Message[] => {
+      const message = messages.get(firstMessageId);
+      const isOfIt = message?.tenantId === tenantId && message.reservationId === reservationId;
+      return isOfIt ? [message] : [];
+    };
+  }
+
   async function resolve(
     query: ReservationQuery,
     known: "sent" | "tombstone" | undefined,
+    single: (query: ReservationQuery) => Message[],
   ): Promise<ReservationAnswer> {
     const { reservationId } = query;
     const abandoned = { reservationId, hasTombstone: true, messages: [] };
     if (known === "tombstone") return abandoned;
     // Records are deleted before messages, so look for the messages as well.
-    const messages = await messagesOf(query);
+    const messages = isSingle(query) ? single(query) : await messagesOf(query);
     if (messages.length > 0 || known === "sent")
       return { reservationId, hasTombstone: false, messages };
     if ((await sends.putTombstone(reservationId, clock.now())) === "tombstone") return abandoned;
@@ -59,12 +71,17 @@ export function createReservationResolver(options: {
 
   return async (queries) => {
     const known = await sends.findByIds(queries.map(({ reservationId }) => reservationId));
+    const single = await readSingles(queries);
     const answers: ReservationAnswer[] = [];
     for (let at = 0; at < queries.length; at += CONCURRENCY) {
       const some = queries.slice(at, at + CONCURRENCY);
-      const asked = some.map((one) => resolve(one, known.get(one.reservationId)));
+      const asked = some.map((one) => resolve(one, known.get(one.reservationId), single));
       answers.push(...(await Promise.all(asked)));
     }
     return answers;
   };
+}
+
+function isSingle({ firstMessageId, lastMessageId }: ReservationQuery): boolean {
+  return firstMessageId === lastMessageId;
 }

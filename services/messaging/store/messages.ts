@@ -80,6 +80,8 @@ export function createMessageStore(
       const document = await guardMongo(messages.findOne({ _id: id }));
       return document === null ? undefined : fromDocument(document);
     },
+    findMany: (ids) =>
+      ids.length === 0 ? Promise.resolve([]) : many({ _id: { $in: [...ids] } }, ids.length),
     findReserved(tenantId, reservationId, { firstId, lastId }, limit) {
       const range = { _id: { $gte: firstId, $lte: lastId } };
       return many({ ...range, tenant_id: tenantId, reservation_id: reservationId }, limit);

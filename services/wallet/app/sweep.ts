@@ -97,8 +97,9 @@ export function createSweep(parts: {
 
   /** Sets the next check of each reservation; the store ignores closed ones. */
   function postpone(due: readonly DueReservation[]): Promise<void> {
+    const nowMs = clock.now();
     return store.postpone(
-      due.map(({ id, checks }) => ({ id, atMs: clock.now() + nextCheckMs(graceMs, checks) })),
+      due.map(({ id, checks }) => ({ id, atMs: nowMs + nextCheckMs(graceMs, checks) })),
     );
   }
 

@@ -143,10 +143,12 @@ export function createWalletStore(parts: {
     postpone: (checks) =>
       wrapErrors(async () => {
         if (checks.length === 0) return;
+        // Most of a sweep are checked again at the same time: one statement for all of those.
+        const byTime = Map.groupBy(checks, ({ atMs }) => atMs);
         await reservations.bulkWrite(
-          checks.map(({ id, atMs }) => ({
-            updateOne: {
-              filter: { _id: id, state: "open" },
+          [...byTime].map(([atMs, group]) => ({
+            updateMany: {
+              filter: { _id: { $in: group.map(({ id }) => id) }, state: "open" },
               update: { $set: { check_at: new Date(atMs) }, $inc: { checks: 1 } },
             },
           })),

@@ -75,6 +75,14 @@ describe("the store of messages", () => {
     expect(await read(ALL_IDS, 3)).to.deep.equal(idsOf(own.slice(0, 3)));
   });
 
+  it("gives the messages of several ids that exist, of any tenant", async () => {
+    const messages = [atOwnTenant().make("waiting"), atOwnTenant().make("sent")];
+    await database.put(messages);
+    const found = await store.findMany([...idsOf(messages), newId("message")]);
+    expect(idsOf(found).sort()).to.deep.equal(idsOf(messages).sort());
+    expect(await store.findMany([])).to.deep.equal([]);
+  });
+
   it("writes a change of several messages, and publishes after the commit", async () => {
     const { make } = atOwnTenant();
     const messages = [make("waiting"), make("sent")];

@@ -355,15 +355,13 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
           .filter((one) => one.tenantId === tenantId)
           .map(({ id, checks }) => [id, checks]);
       expect(await due(at + 1000 + GRACE_MS - 1)).to.deep.equal([]);
-      await store.postpone([
-        { id: second ?? "", atMs: at + 2000 + GRACE_MS },
-        { id: closed ?? "", atMs: at },
-      ]);
-      expect(await due(at + 2000 + GRACE_MS)).to.deep.equal([
+      const atMs = at + 2000 + GRACE_MS;
+      await store.postpone([second, closed].map((id = "") => ({ id, atMs })));
+      expect(await due(atMs)).to.deep.equal([
         [first, 0],
         [second, 1],
       ]);
-      expect(await store.listDue(at + 2000 + GRACE_MS, 1)).to.have.length(1);
+      expect(await store.listDue(atMs, 1)).to.have.length(1);
     });
 
     it("streams settlements by message id and open reservations by id", async () => {

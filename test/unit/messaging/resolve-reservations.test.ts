@@ -33,6 +33,7 @@ function storesOf(late: ReadonlySet<string>) {
       [...committed]
         .filter((id) => id === reservationId && firstId === `first of ${id}`)
         .map((id) => messageIn("waiting", { reservationId: id })),
+    findMany: async () => [],
   } as unknown as MessageStore;
   return { sends, store, atOnceMax: () => atOnceMax };
 }
