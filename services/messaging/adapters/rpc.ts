@@ -18,7 +18,7 @@ import { checkCarrierName } from "../app/check-claim.ts";
 import type { Claimer } from "../app/claim.ts";
 import { cancelScope, type Idempotency, sendScope } from "../app/idempotency.ts";
 import type { Queries } from "../app/queries.ts";
-import type { ReservationAnswer, ReservationQuery } from "../app/resolve-reservations.ts";
+import type { ResolveReservations } from "../app/resolve-reservations.ts";
 import type { Usage } from "../app/usage.ts";
 import { readClaimCall } from "../domain/claim-epoch.ts";
 import { toWireCharge, toWireMessage } from "./proto.ts";
@@ -51,7 +51,7 @@ export type UseCases = {
   readonly queries: Queries;
   readonly audit: AuditLog;
   readonly usage: Usage;
-  readonly resolve: (queries: readonly ReservationQuery[]) => Promise<ReservationAnswer[]>;
+  readonly resolve: ResolveReservations;
 };
 
 /** `keepMs` is the retention of messages, which `StreamCharges` reports. */
@@ -229,19 +229,19 @@ function auditMethods(
 ): Omit<Methods, CustomerMethod | CarrierMethod | "getUsage"> {
   return {
     ...auditHandler(MessagingService, audit),
-    async resolveReservations({ reservations }) {
+    async resolveReservations({ reservations, omitWaiting }) {
       // A missing reservation gets a permanent tombstone, so each one needs an id.
       const nameless = reservations.findIndex(({ reservationId }) => reservationId === "");
       if (nameless !== -1) {
         const field = `reservations[${nameless}].reservation_id`;
         throw invalidField(field, "required", "names the reservation");
       }
-      const answers = await resolve(reservations);
+      const answers = await resolve(reservations, { omitWaiting });
       return {
-        answers: answers.map(({ reservationId, hasTombstone, messages }) => ({
+        answers: answers.map(({ reservationId, hasTombstone, charges }) => ({
           reservationId,
           fenced: hasTombstone,
-          charges: messages.map(toWireCharge),
+          charges: charges.map(toWireCharge),
         })),
       };
     },

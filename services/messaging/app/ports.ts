@@ -209,15 +209,18 @@ export type DueMessage = Pick<
 /** The store of messages, without the queue (`queue.ts`) and the lists (`lists.ts`). */
 export type MessageStore = {
   find(id: string): Promise<Message | undefined>;
-  /** The messages of these ids that exist, in any order; at most 1,000 ids. */
-  findMany(ids: readonly string[]): Promise<Message[]>;
-  /** The messages of a tenant that share a hold, whose ids lie in a closed range; at most `limit`. */
+  /** The charges of the messages of these ids that exist, in any order; at most 1,000 ids. */
+  findCharges(ids: readonly string[]): Promise<MessageCharge[]>;
+  /**
+   * The charges of a tenant's messages that share a hold, whose ids lie in a closed range, by id; at most `limit`;
+   * with `omitWaiting` without the queued and scheduled ones.
+   */
   findReserved(
     tenantId: string,
     reservationId: string,
     range: { readonly firstId: string; readonly lastId: string },
-    limit: number,
-  ): Promise<Message[]>;
+    options: { readonly limit: number; readonly omitWaiting?: boolean },
+  ): Promise<MessageCharge[]>;
   /**
    * Reads messages, calls `decide`, and writes its changes, events and records in one transaction. When
    * another writer changes a message meanwhile, the store reads again and calls `decide` again; it writes the

@@ -4,7 +4,7 @@
  * independent of clocks, and the wallet may release the reservation.
  */
 import type { Clock } from "../../shared/core/clock.ts";
-import type { Message } from "../domain/message.ts";
+import type { MessageCharge } from "../domain/message-invariants.ts";
 import type { MessageStore, SendStore } from "./ports.ts";
 
 /** An open reservation, as the wallet knows it. */
@@ -15,12 +15,12 @@ export type ReservationQuery = {
   readonly lastMessageId: string;
 };
 
-/** The messages of a reservation; with a tombstone, there are none and never will be. */
+/** The charges of a reservation's messages; with a tombstone, there are none and never will be. */
 export type ReservationAnswer = {
   readonly reservationId: string;
   /** A tombstone keeps the send from ever being committed. */
   readonly hasTombstone: boolean;
-  readonly messages: readonly Message[];
+  readonly charges: readonly MessageCharge[];
 };
 
 /** More messages than one send can have. */
@@ -29,54 +29,58 @@ const MESSAGES_MAX = 100_000;
 /** Reservations resolved concurrently; MongoDB groups the writes of concurrent tombstones. */
 const CONCURRENCY = 16;
 
+/** Resolves reservations; with `omitWaiting` without the charges of queued and scheduled messages. */
+export type ResolveReservations = (
+  queries: readonly ReservationQuery[],
+  options?: { readonly omitWaiting: boolean },
+) => Promise<ReservationAnswer[]>;
+
 export function createReservationResolver(options: {
   readonly sends: SendStore;
   readonly store: MessageStore;
   readonly clock: Clock;
-}): (queries: readonly ReservationQuery[]) => Promise<ReservationAnswer[]> {
+}): ResolveReservations {
   const { sends, store, clock } = options;
 
-  async function messagesOf(query: ReservationQuery): Promise<Message[]> {
+  function chargesOf(query: ReservationQuery, omitWaiting = false): Promise<MessageCharge[]> {
     const { tenantId, reservationId, firstMessageId, lastMessageId } = query;
     const range = { firstId: firstMessageId, lastId: lastMessageId };
-    return store.findReserved(tenantId, reservationId, range, MESSAGES_MAX);
+    return store.findReserved(tenantId, reservationId, range, { limit: MESSAGES_MAX, omitWaiting });
   }
 
   /** Most reservations have one message: one read for all of those. */
   async function readSingles(queries: readonly ReservationQuery[]) {
     const ids = queries.filter(isSingle).map(({ firstMessageId }) => firstMessageId);
-    const messages = new Map((await store.findMany(ids)).map((message) => [message.id, message]));
-    return ({ firstMessageId, tenantId, reservationId }: ReservationQuery): Message[] => {
-      const message = messages.get(firstMessageId);
-      const isOfIt = message?.tenantId === tenantId && message.reservationId === reservationId;
-      return isOfIt ? [message] : [];
+    const charges = new Map((await store.findCharges(ids)).map((charge) => [charge.id, charge]));
+    return ({ firstMessageId, tenantId, reservationId }: ReservationQuery): MessageCharge[] => {
+      const charge = charges.get(firstMessageId);
+      const isOfIt = charge?.tenantId === tenantId && charge.reservationId === reservationId;
+      return isOfIt ? [charge] : [];
     };
   }
 
-  async function resolve(
-    query: ReservationQuery,
-    known: "sent" | "tombstone" | undefined,
-    single: (query: ReservationQuery) => Message[],
-  ): Promise<ReservationAnswer> {
-    const { reservationId } = query;
-    const abandoned = { reservationId, hasTombstone: true, messages: [] };
-    if (known === "tombstone") return abandoned;
-    // Records are deleted before messages, so look for the messages as well.
-    const messages = isSingle(query) ? single(query) : await messagesOf(query);
-    if (messages.length > 0 || known === "sent")
-      return { reservationId, hasTombstone: false, messages };
-    if ((await sends.putTombstone(reservationId, clock.now())) === "tombstone") return abandoned;
-    return { reservationId, hasTombstone: false, messages: await messagesOf(query) };
-  }
-
-  return async (queries) => {
+  return async (queries, { omitWaiting } = { omitWaiting: false }) => {
     const known = await sends.findByIds(queries.map(({ reservationId }) => reservationId));
     const single = await readSingles(queries);
+
+    async function resolve(query: ReservationQuery): Promise<ReservationAnswer> {
+      const { reservationId } = query;
+      const abandoned = { reservationId, hasTombstone: true, charges: [] };
+      const record = known.get(reservationId);
+      if (record === "tombstone") return abandoned;
+      const isSent = record === "sent";
+      // Records are deleted before messages, so without one look for all messages.
+      const charges = isSingle(query)
+        ? single(query)
+        : await chargesOf(query, omitWaiting && isSent);
+      if (charges.length > 0 || isSent) return { reservationId, hasTombstone: false, charges };
+      if ((await sends.putTombstone(reservationId, clock.now())) === "tombstone") return abandoned;
+      return { reservationId, hasTombstone: false, charges: await chargesOf(query) };
+    }
+
     const answers: ReservationAnswer[] = [];
     for (let at = 0; at < queries.length; at += CONCURRENCY) {
-      const some = queries.slice(at, at + CONCURRENCY);
-      const asked = some.map((one) => resolve(one, known.get(one.reservationId), single));
-      answers.push(...(await Promise.all(asked)));
+      answers.push(...(await Promise.all(queries.slice(at, at + CONCURRENCY).map(resolve))));
     }
     return answers;
   };

@@ -1,16 +1,18 @@
-import type { ClientSession, Collection, Db, MongoClient } from "mongodb";
+import type { ClientSession, Collection, Db, Filter, MongoClient } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
 import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
-import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
+import { MESSAGE_STATUSES, type MessageStatus } from "../../shared/core/message-status.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
 import type { OutboxTicket } from "../../shared/io/outbox.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import type { CausedEvent, DueMessage, MessageStore } from "../app/ports.ts";
-import { MESSAGE_MODES, type Message } from "../domain/message.ts";
+import { MESSAGE_MODES } from "../domain/message.ts";
+import type { MessageCharge } from "../domain/message-invariants.ts";
 import { countChanged } from "../domain/usage.ts";
 import { replaceAll } from "./bulk-writes.ts";
+import { OF_CHARGES, type Stored, toCharge } from "./charges.ts";
 import {
   fromDocument,
   type MessageDocument,
@@ -23,6 +25,8 @@ import { insertRecords } from "./sends.ts";
 import { appendUsage } from "./usage.ts";
 
 const DELETE_MAX = 2000;
+/** The statuses before a message leaves the queue. */
+const WAITING: MessageStatus[] = ["queued", "scheduled"];
 /** By default MongoDB returns 101 documents first, and more cost another round trip. */
 const BATCH_MAX = 1000;
 const DUE_FIELDS = { tenant_id: 1, from: 1, to: 1, status: 1, traffic_class: 1 } as const;
@@ -42,19 +46,17 @@ export function createMessageStore(
 ): MessageStore {
   const messages: Collection<MessageDocument> = db.collection("messages");
 
-  async function many(
-    filter: Parameters<typeof messages.find>[0],
-    limit: number,
-  ): Promise<Message[]> {
+  async function charges(filter: Filter<MessageDocument>, limit: number): Promise<MessageCharge[]> {
     const documents = await guardMongo(
       messages
-        .find(filter ?? {}, { readConcern: SNAPSHOT })
+        .find(filter, { readConcern: SNAPSHOT })
+        .project<Stored<typeof OF_CHARGES>>(OF_CHARGES)
         .sort({ _id: 1 })
         .limit(limit)
         .batchSize(limit)
         .toArray(),
     );
-    return documents.map(fromDocument);
+    return documents.map(toCharge);
   }
 
   async function ids(
@@ -80,11 +82,12 @@ export function createMessageStore(
       const document = await guardMongo(messages.findOne({ _id: id }));
       return document === null ? undefined : fromDocument(document);
     },
-    findMany: (ids) =>
-      ids.length === 0 ? Promise.resolve([]) : many({ _id: { $in: [...ids] } }, ids.length),
-    findReserved(tenantId, reservationId, { firstId, lastId }, limit) {
-      const range = { _id: { $gte: firstId, $lte: lastId } };
-      return many({ ...range, tenant_id: tenantId, reservation_id: reservationId }, limit);
+    findCharges: (ids) =>
+      ids.length === 0 ? Promise.resolve([]) : charges({ _id: { $in: [...ids] } }, ids.length),
+    findReserved(tenantId, reservationId, { firstId, lastId }, { limit, omitWaiting = false }) {
+      const ofHold = { tenant_id: tenantId, reservation_id: reservationId };
+      const filter = { _id: { $gte: firstId, $lte: lastId }, ...ofHold };
+      return charges(omitWaiting ? { ...filter, status: { $nin: WAITING } } : filter, limit);
     },
     async change(ids, decide, nowMs) {
       let recordCount = 0;

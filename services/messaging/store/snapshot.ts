@@ -4,18 +4,15 @@ import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
 import { openSnapshot } from "../../shared/io/snapshot.ts";
 import type { MessageSnapshot } from "../app/ports.ts";
 import { MESSAGE_MODES } from "../domain/message.ts";
-import type { CheckedMessage, MessageCharge } from "../domain/message-invariants.ts";
-import { fromHistory, fromStoredClaim, type MessageDocument, toAmount } from "./documents.ts";
+import type { CheckedMessage } from "../domain/message-invariants.ts";
+import { MONEY, moneyOf, OF_CHARGES, type Stored, toCharge } from "./charges.ts";
+import { fromHistory, fromStoredClaim, type MessageDocument } from "./documents.ts";
 import { INDEXES } from "./schema.ts";
 
 const CHUNK = 1000;
 
 /** The fields of each read; with all fields, ten million messages would take far longer than minutes. */
-const MONEY = { status: 1, reservation_id: 1, held: 1, amount: 1 } as const;
 const OF_CHECKS = { ...MONEY, history: 1, phase: 1, sent_at: 1, claim: 1 } as const;
-const OF_CHARGES = { ...MONEY, tenant_id: 1, mode: 1, updated_at: 1 } as const;
-
-type Stored<P> = Pick<MessageDocument, "_id" | (keyof P & keyof MessageDocument)>;
 
 /** Opens all messages at one instant; blocks no writer. */
 export function openMessageSnapshot(client: MongoClient, db: Db): MessageSnapshot {
@@ -59,24 +56,5 @@ function toChecked(document: Stored<typeof OF_CHECKS>): CheckedMessage {
     phase: document.phase,
     sentAtMs: document.sent_at?.getTime(),
     claim: document.claim && fromStoredClaim(document.claim),
-  };
-}
-
-function toCharge(document: Stored<typeof OF_CHARGES>): MessageCharge {
-  return {
-    id: document._id,
-    ...moneyOf(document),
-    tenantId: document.tenant_id,
-    mode: document.mode,
-    updatedAtMs: document.updated_at.getTime(),
-  };
-}
-
-function moneyOf({ status, reservation_id, held, amount }: Stored<typeof MONEY>) {
-  return {
-    status,
-    reservationId: reservation_id,
-    heldAmount: toAmount(held),
-    amount: amount === undefined ? undefined : toAmount(amount),
   };
 }

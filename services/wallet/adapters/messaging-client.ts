@@ -22,6 +22,7 @@ export function createResolveReservations(
           firstMessageId: reservation.firstMessageId,
           lastMessageId: reservation.lastMessageId,
         })),
+        omitWaiting: true,
       },
       { timeoutMs: TIMEOUT_MS },
     );

@@ -58,7 +58,7 @@ describe("the store of messages", () => {
     expect(await store.find("msg_unknown")).to.equal(undefined);
   });
 
-  it("gives the messages of a hold in a closed range of ids, in order, up to a limit", async () => {
+  it("gives the charges of a hold in a closed range of ids, in order, up to a limit", async () => {
     const { tenantId, make } = atOwnTenant();
     const reservationId = newId("reservation");
     const own = [1, 2, 3, 4].map(() => make("waiting", { reservationId }));
@@ -69,18 +69,23 @@ describe("the store of messages", () => {
     ]);
     const [first, second, third] = idsOf(own) as [string, string, string];
     const read = async (range: typeof ALL_IDS, limit: number) =>
-      idsOf(await store.findReserved(tenantId, reservationId, range, limit));
+      idsOf(await store.findReserved(tenantId, reservationId, range, { limit }));
     expect(await read({ firstId: first, lastId: third }, 10)).to.deep.equal(idsOf(own.slice(0, 3)));
     expect(await read({ firstId: second, lastId: third }, 10)).to.deep.equal([second, third]);
     expect(await read(ALL_IDS, 3)).to.deep.equal(idsOf(own.slice(0, 3)));
+    const sent = make("sent", { reservationId });
+    await database.put([sent, make("scheduled", { reservationId })]);
+    const options = { limit: 10, omitWaiting: true };
+    const moved = await store.findReserved(tenantId, reservationId, ALL_IDS, options);
+    expect(idsOf(moved)).to.deep.equal([sent.id]);
   });
 
-  it("gives the messages of several ids that exist, of any tenant", async () => {
+  it("gives the charges of several ids that exist, of any tenant", async () => {
     const messages = [atOwnTenant().make("waiting"), atOwnTenant().make("sent")];
     await database.put(messages);
-    const found = await store.findMany([...idsOf(messages), newId("message")]);
+    const found = await store.findCharges([...idsOf(messages), newId("message")]);
     expect(idsOf(found).sort()).to.deep.equal(idsOf(messages).sort());
-    expect(await store.findMany([])).to.deep.equal([]);
+    expect(await store.findCharges([])).to.deep.equal([]);
   });
 
   it("writes a change of several messages, and publishes after the commit", async () => {

@@ -16,9 +16,15 @@ const ADMITTED = async () => [undefined, undefined];
 describe("reservations that the wallet asks about", () => {
   const { harness, tenant } = openMessagingSuite();
 
-  const ask = async (reservationId: string, firstMessageId: string, lastMessageId: string) => {
+  const ask = async (
+    reservationId: string,
+    firstMessageId: string,
+    lastMessageId: string,
+    omitWaiting = false,
+  ) => {
     const query = { tenantId: tenant.id, reservationId, firstMessageId, lastMessageId };
-    const { answers } = await harness.messaging.resolveReservations({ reservations: [query] });
+    const request = { reservations: [query], omitWaiting };
+    const { answers } = await harness.messaging.resolveReservations(request);
     return answers[0];
   };
 
@@ -37,6 +43,9 @@ describe("reservations that the wallet asks about", () => {
       wasSent: true,
       heldAmount: 40_000n,
     });
+    const moved = await ask(reservationId, first, last, true);
+    expect(moved?.fenced).to.equal(false);
+    expect(moved?.charges.map(({ messageId }) => messageId)).to.deep.equal([first]);
     await harness.db.collection("sends").deleteOne({ _id: reservationId as never });
     expect((await ask(reservationId, first, last))?.charges).to.have.length(2);
   });

@@ -33,7 +33,7 @@ function storesOf(late: ReadonlySet<string>) {
       [...committed]
         .filter((id) => id === reservationId && firstId === `first of ${id}`)
         .map((id) => messageIn("waiting", { reservationId: id })),
-    findMany: async () => [],
+    findCharges: async () => [],
   } as unknown as MessageStore;
   return { sends, store, atOnceMax: () => atOnceMax };
 }
@@ -46,9 +46,9 @@ describe("resolving reservations", () => {
     const resolve = createReservationResolver({ sends, store, clock: createManualClock(0) });
     const answers = await resolve(ids.map(questionOf));
     expect(answers.map(({ reservationId }) => reservationId)).to.deep.equal(ids);
-    for (const { reservationId, hasTombstone, messages } of answers) {
+    for (const { reservationId, hasTombstone, charges } of answers) {
       expect(hasTombstone, reservationId).to.equal(!late.has(reservationId));
-      expect(messages.map((one) => one.reservationId)).to.deep.equal(
+      expect(charges.map((one) => one.reservationId)).to.deep.equal(
         hasTombstone ? [] : [reservationId],
       );
     }

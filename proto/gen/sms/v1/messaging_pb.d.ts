@@ -1926,6 +1926,13 @@ export declare type ResolveReservationsRequest = Message$1<"sms.v1.ResolveReserv
    * @generated from field: repeated sms.v1.ReservationQuery reservations = 1;
    */
   reservations: ReservationQuery[];
+
+  /**
+   * Leaves out the charges of queued and scheduled messages: they require no settlement yet.
+   *
+   * @generated from field: bool omit_waiting = 2;
+   */
+  omitWaiting: boolean;
 };
 
 /**
