@@ -122,6 +122,9 @@ bench-fairness: install ## a tenant's single sends while another has 100,000 que
 bench-connector-rate: install ## two carrier replicas at 100 submits per second: never more, hardly less|test/load/bench-connector-rate.ts
 	@SECONDS=60 $(NODE) test/load/bench-connector-rate.ts
 
+bench-turns: install ## two running stacks in turns: STACKS=a/stack.json,b/stack.json [ROWS=lone,accept,bulk] [ROUNDS=8]|test/load/bench-turns.ts
+	@$(NODE) test/load/bench-turns.ts
+
 bench-allocation: install ## bytes that gateway and messaging allocate for each accepted single send|test/load/bench-allocation.ts
 	@$(NODE) test/load/bench-allocation.ts
 
@@ -166,4 +169,4 @@ fuzz: install ## [SECONDS=60] [SEED=…] [TARGET=http]: random input for the par
 
 .PHONY: help install stack-packages some-node up down restart status disk logs demo reset check test test-slow bench bench-peers bench-steady bench-rpc \
   bench-text bench-smpp bench-wallet bench-webhook bench-campaign bench-list bench-fairness bench-connector-rate \
-  bench-allocation bench-memory bench-overload bench-attacks bench-request-cost bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz clients screenshots release
+  bench-turns bench-allocation bench-memory bench-overload bench-attacks bench-request-cost bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz clients screenshots release
