@@ -33,8 +33,11 @@ export type SweepResult = {
   readonly failure?: unknown;
 };
 
-/** Reservations per sweep. */
-export const SWEEP_BATCH = 100;
+/**
+ * Reservations per sweep. Each sweep begins again at the index key that is due longest, and MongoDB keeps the keys that
+ * the sweeps before it moved: few large sweeps walk over fewer of them.
+ */
+export const SWEEP_BATCH = 1000;
 /** Messages per call to messaging: an answer of some 100 KB, far below the limit of 16 MiB. */
 const CALL_MESSAGES_MAX = 4000;
 /** A scheduled send keeps its reservation open for up to 90 days, so an hourly check is enough. */
