@@ -36,12 +36,16 @@ export const ONE_PROCESS: readonly ServiceProcess[] = [
   { name: "services", services: SERVICE_PROCESSES.flatMap(({ services }) => services) },
 ];
 
+/** Another stack that starts at the same time may take one of the ports that were free. */
+const STARTS_MAX = 3;
+
 /** Starts a stack on free ports in a folder of its own; `settings` reach every process of it. */
 export async function startTestStack(
   options: {
     readonly settings?: Readonly<Record<string, string>>;
     readonly processes?: readonly ServiceProcess[];
   } = {},
+  triesLeft = STARTS_MAX - 1,
 ): Promise<TestStack> {
   const dir = temporaryFolder("stack");
   const layout = layoutOf(dir);
@@ -64,6 +68,9 @@ export async function startTestStack(
     });
   } catch (error) {
     await stop();
+    if (triesLeft > 0 && String(error).includes("EADDRINUSE")) {
+      return startTestStack(options, triesLeft - 1);
+    }
     throw error;
   }
   return {
