@@ -55,11 +55,14 @@ async function measure(side: Side, name: RowName): Promise<Turn> {
   const { connections: callers, size, figure } = LOADS[name];
   const connections = await openConnections(stack, callers);
   const from = side.sent;
+  let refusal: string | undefined;
   const work = async (caller: number) => {
     side.sent += 1;
     const at = side.sent;
-    const request = name === "bulk" ? bulkSend(stack, at, size) : singleSend(stack, at * BULK_SIZE);
-    return (await connections[caller]?.send(request))?.status === 202;
+    const request = name === "bulk" ? bulkSend(stack, at, size) : singleSend(stack, at);
+    const answer = await connections[caller]?.send(request);
+    if (answer?.status !== 202) refusal ??= `${answer?.status}: ${answer?.body}`;
+    return answer?.status === 202;
   };
   const ours = Object.entries(stack.pids).filter(([process]) => !OUTSIDE.has(process));
   const cpu = () =>
@@ -70,7 +73,7 @@ async function measure(side: Side, name: RowName): Promise<Turn> {
     name === "lone" ? await driveOpen({ perSecond: 20, ...times }) : await driveClosed(times);
   const cpuUs = ((cpu() - before) * 1e6) / ((side.sent - from) * size);
   for (const connection of connections) connection.close();
-  if (measured.failed > 0) throw new Error(`${measured.failed} requests failed at ${side.file}`);
+  if (refusal !== undefined) throw new Error(`${side.file} refused with ${refusal}`);
   return { figure: figure(measured), cpuUs };
 }
 
@@ -81,6 +84,7 @@ function median(values: readonly number[]): number {
 const rows = [];
 for (const { stack } of sides) await setConnector(stack, ConnectorState.PAUSED);
 for (const name of ROWS.split(",") as RowName[]) {
+  for (const side of sides) side.sent = 0;
   const turns = new Map<Side, Turn[]>(sides.map((side) => [side, []]));
   for (let round = -1; round < rounds; round += 1) {
     for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
