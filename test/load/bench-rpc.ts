@@ -18,6 +18,7 @@ import { runInCall } from "../../services/shared/rpc/call-context.ts";
 import type { Routes } from "../../services/shared/rpc/routes.ts";
 import { createRpcServer } from "../../services/shared/rpc/server.ts";
 import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
+import { spreadOf } from "./spread.ts";
 
 const IN_FLIGHT = 64;
 const ROUND_MS = 1500;
@@ -119,16 +120,8 @@ async function startServer(name: StackName): Promise<{ child: ChildProcess; port
   return { child, port };
 }
 
-/** The middle of an odd or even number of figures. */
-function median(figures: readonly number[]): number {
-  const sorted = [...figures].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const upper = sorted[middle] ?? 0;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
-}
-
 function summarise(rounds: readonly Round[]) {
-  const middle = (read: (round: Round) => number): number => median(rounds.map(read));
+  const middle = (read: (round: Round) => number): number => spreadOf(rounds.map(read)).median;
   return {
     perSecond: Math.round(middle(({ perSecond }) => perSecond)),
     p50Ms: Number(middle(({ p50Ms }) => p50Ms).toFixed(2)),

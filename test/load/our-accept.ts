@@ -47,8 +47,12 @@ export async function measureOurBulk(
   return measured;
 }
 
-/** A lone request at a time, twenty a second, on a service that has run for a while. */
-export async function measureLone(stack: StackFile, seconds: number): Promise<Measured> {
+/** A lone request at a time, twenty a second, on a service that has run for `compileMs` or longer. */
+export async function measureLone(
+  stack: StackFile,
+  seconds: number,
+  compileMs = 8000,
+): Promise<Measured> {
   const [connection] = await openConnections(stack, 1);
   let count = 0;
   const work = async () => {
@@ -56,7 +60,7 @@ export async function measureLone(stack: StackFile, seconds: number): Promise<Me
     return (await connection?.send(singleSend(stack, count)))?.status === 202;
   };
   // Code that was never run is compiled on its way; a service in use has that behind it.
-  await driveClosed({ callers: 1, warmupMs: 0, measureMs: 8000, work });
+  await driveClosed({ callers: 1, warmupMs: 0, measureMs: compileMs, work });
   const load = { callers: 1, perSecond: 20, warmupMs: 1000, measureMs: seconds * 1000 };
   const measured = await driveOpen({ ...load, work });
   connection?.close();
