@@ -3,6 +3,7 @@ import type { AuditSource } from "../../shared/core/audit.ts";
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
+import { OPEN_STATUSES } from "../../shared/core/message-status.ts";
 import { cancelMessage, cancelWithCampaign } from "../domain/cancel.ts";
 import type { Message, MessageMode } from "../domain/message.ts";
 import { cancelScope, type Idempotency, type KeyedAnswer } from "./idempotency.ts";
@@ -40,7 +41,6 @@ export type Cancels = {
 };
 
 const PAGE = 500;
-const OPEN = ["scheduled", "queued"] as const;
 
 export function createCancels(options: {
   readonly changes: Changes;
@@ -94,7 +94,7 @@ export function createCancels(options: {
       );
     },
     async cancelCampaign(tenantId, campaignId, openOnly) {
-      const statuses = openOnly ? OPEN : undefined;
+      const statuses = openOnly ? OPEN_STATUSES : undefined;
       let cancelled = 0;
       let unchanged = 0;
       let afterId = "";

@@ -1,7 +1,7 @@
 import type { ClientSession, Collection, Db, Filter, MongoClient } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
 import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
-import { MESSAGE_STATUSES, type MessageStatus } from "../../shared/core/message-status.ts";
+import { MESSAGE_STATUSES, OPEN_STATUSES } from "../../shared/core/message-status.ts";
 import type { AuditLog } from "../../shared/io/audit-log.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
@@ -25,8 +25,6 @@ import { insertRecords } from "./sends.ts";
 import { appendUsage } from "./usage.ts";
 
 const DELETE_MAX = 2000;
-/** The statuses before a message leaves the queue. */
-const WAITING: MessageStatus[] = ["queued", "scheduled"];
 /** By default MongoDB returns 101 documents first, and more cost another round trip. */
 const BATCH_MAX = 1000;
 const DUE_FIELDS = { tenant_id: 1, from: 1, to: 1, status: 1, traffic_class: 1 } as const;
@@ -87,7 +85,10 @@ export function createMessageStore(
     findReserved(tenantId, reservationId, { firstId, lastId }, { limit, omitWaiting = false }) {
       const ofHold = { tenant_id: tenantId, reservation_id: reservationId };
       const filter = { _id: { $gte: firstId, $lte: lastId }, ...ofHold };
-      return charges(omitWaiting ? { ...filter, status: { $nin: WAITING } } : filter, limit);
+      return charges(
+        omitWaiting ? { ...filter, status: { $nin: [...OPEN_STATUSES] } } : filter,
+        limit,
+      );
     },
     async change(ids, decide, nowMs) {
       let recordCount = 0;

@@ -44,6 +44,9 @@ export const MESSAGE_MOVES: StateTable<MessageStatus> = Object.freeze({
   cancelled: Object.freeze([]),
 });
 
+/** The statuses before a route has taken the message: its funds are held, and it can be cancelled. */
+export const OPEN_STATUSES = ["scheduled", "queued"] as const satisfies readonly MessageStatus[];
+
 /** The statuses a message may be created with. */
 export const FIRST_STATUSES: readonly MessageStatus[] = ["scheduled", "queued", "rejected"];
 

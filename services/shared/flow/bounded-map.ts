@@ -1,5 +1,6 @@
 /** A map that keeps the newest entries: the oldest leaves when there are more than `max`. */
 export type BoundedMap<K, V> = {
+  get(key: K): V | undefined;
   /** Adds an entry as the newest. */
   set(key: K, value: V): void;
   delete(key: K): void;
@@ -9,10 +10,11 @@ export type BoundedMap<K, V> = {
 /** `onEvicted` gets the value of each entry that leaves. */
 export function createBoundedMap<K, V>(
   max: number,
-  onEvicted: (value: V) => void,
+  onEvicted: (value: V) => void = () => undefined,
 ): BoundedMap<K, V> {
   const map = new Map<K, V>();
   return {
+    get: (key) => map.get(key),
     set(key, value) {
       map.delete(key);
       map.set(key, value);

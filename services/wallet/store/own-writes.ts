@@ -2,6 +2,7 @@
  * Wallets as the last transaction of this process left them (ADR 175). A transaction may decide on them without a
  * read: its save expects them unchanged, so it fails when another replica has written one since.
  */
+import { createBoundedMap } from "../../shared/flow/bounded-map.ts";
 import type { Wallet } from "../domain/wallet.ts";
 
 /** Most wallets kept. The one written longest ago goes first; it costs a read. */
@@ -11,8 +12,8 @@ const READ_MS = 10_000;
 
 /** Creates an empty memory of own writes, by a monotonic clock. */
 export function createOwnWrites(nowMs = () => performance.now()) {
-  const wallets = new Map<string, Wallet>();
-  const readUntilMs = new Map<string, number>();
+  const wallets = createBoundedMap<string, Wallet>(WALLETS_MAX);
+  const readUntilMs = createBoundedMap<string, number>(WALLETS_MAX);
 
   return {
     /**
@@ -32,14 +33,9 @@ export function createOwnWrites(nowMs = () => performance.now()) {
         readUntilMs.delete(wallet.tenantId);
         wallets.set(wallet.tenantId, wallet);
       }
-      for (const [oldest] of wallets) {
-        if (wallets.size <= WALLETS_MAX) break;
-        wallets.delete(oldest);
-      }
     },
     /** Another replica has written one of these: they are read for a while. */
     avoid(tenantIds: readonly string[]): void {
-      if (readUntilMs.size + tenantIds.length > WALLETS_MAX) readUntilMs.clear();
       for (const tenantId of tenantIds) readUntilMs.set(tenantId, nowMs() + READ_MS);
     },
   };

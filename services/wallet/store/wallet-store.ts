@@ -44,7 +44,7 @@ export function createWalletStore(parts: {
   readonly auditKeepMs: number;
   readonly contention: Contention;
 }): WalletStore {
-  const { client, outbox, encodeEvent, contention } = parts;
+  const { client, outbox, encodeEvent, contention, graceMs, auditKeepMs } = parts;
   const collections = openCollections(parts.db);
   const ownWrites = createOwnWrites();
   const { wallets, reservations, settlements, audit } = collections;
@@ -72,7 +72,7 @@ export function createWalletStore(parts: {
           },
           load: (required) => loadViews(collections, wallets, required, session),
           async save(changes) {
-            await saveChanges(collections, changes, { ...parts, assumed }, session);
+            await saveChanges(collections, changes, { graceMs, auditKeepMs, assumed }, session);
             written = changes.map(({ wallet }) => wallet);
             const events = changes.flatMap((one) => one.events);
             ticket = await outbox.write(events.map(encodeEvent), session);
@@ -99,7 +99,7 @@ export function createWalletStore(parts: {
         try {
           await runTransaction(client, async (session) => {
             await wallets.insertOne(fromWallet(wallet), { session });
-            await audit.insertOne(fromAudit(record, parts.auditKeepMs), { session });
+            await audit.insertOne(fromAudit(record, auditKeepMs), { session });
           });
           return wallet;
         } catch (error) {
