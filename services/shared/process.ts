@@ -15,12 +15,12 @@ import { methodsOf } from "./caller-methods.ts";
 import { systemClock } from "./core/clock.ts";
 import { ADDRESS_SETTINGS, PROCESS_SETTINGS } from "./io/base-config.ts";
 import { type Config, ConfigError, faultsOf, readConfig } from "./io/config.ts";
-import { releaseStartUpMemory } from "./io/gc-after-start.ts";
 import { createLifecycle, installSignalHandlers, type Lifecycle } from "./io/lifecycle.ts";
 import { createLogger } from "./io/log.ts";
 import { createMetrics } from "./io/metrics.ts";
 import { natsOptions } from "./io/nats-options.ts";
 import { type OpsHandler, startOpsServer } from "./io/ops-server.ts";
+import { releaseIdleMemory } from "./io/release-idle-memory.ts";
 import { rpcMetrics, unauthenticatedMetrics } from "./io/rpc-metrics.ts";
 import type { ServiceContext, ServiceModule } from "./io/service-context.ts";
 import { rpcTlsFilesOf, TLS_SERVERS, tlsFilesOf } from "./io/tls-files.ts";
@@ -73,7 +73,7 @@ export async function runProcess(
     if (tracing !== undefined) await startTracing(name, tracing, log, lifecycle);
     await startAll(services, env, config, log, lifecycle);
     lifecycle.markReady();
-    releaseStartUpMemory(services.length);
+    releaseIdleMemory(services.length);
     log.info({ startedMs: Math.round(performance.now()) }, "ready");
     return undefined;
   } catch (error) {

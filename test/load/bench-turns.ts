@@ -3,7 +3,8 @@
  * versions measured in turns of a few seconds, in both orders. A machine that is faster now and slower then moves
  * both sides of a ratio alike; two runs of `make bench` one after the other differ by a third on a busy host.
  *
- * Connectors are paused, so the messages stay queued: use stacks made for this, with the same `PROCESSES`.
+ * Connectors are paused, so the messages stay queued: use stacks made for this, fresh ones for each run, with the same
+ * `PROCESSES` and the same MongoDB options. Also prints the CPU time of a message in each process.
  */
 import { readFileSync } from "node:fs";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
@@ -50,8 +51,8 @@ const LOADS: Readonly<Record<string, Load>> = {
 };
 
 type Side = { readonly file: string; readonly stack: StackFile };
-/** The figure of one turn, and the CPU microseconds of each message in all processes of the stack. */
-type Turn = { readonly figure: number; readonly cpuUs: number };
+/** The figure of one turn, and the CPU microseconds of each message in each process of the stack. */
+type Turn = { readonly figure: number; readonly cpuUs: ReadonlyMap<string, number> };
 
 const { STACKS = "", ROWS = "lone,accept,bulk", ROUNDS = "8" } = process.env;
 const rounds = Number(ROUNDS);
@@ -63,13 +64,32 @@ if (sides.length !== 2) throw new Error("STACKS names two files, with a comma be
 
 async function measure({ file, stack }: Side, { run, size, figure }: Load): Promise<Turn> {
   const ours = Object.entries(stack.pids).filter(([process]) => !OUTSIDE.has(process));
-  const cpu = () =>
-    [...cpuSeconds(Object.fromEntries(ours)).values()].reduce((sum, seconds) => sum + seconds, 0);
-  const before = cpu();
+  const before = cpuSeconds(Object.fromEntries(ours));
   const measured = await run(stack);
-  const cpuUs = ((cpu() - before) * 1e6) / (measured.succeeded * size);
+  const after = cpuSeconds(Object.fromEntries(ours));
   if (measured.failed > 0) throw new Error(`${file}: ${measured.failed} requests failed`);
+  const messages = measured.succeeded * size;
+  const perMessageUs = (process: string) =>
+    (((after.get(process) ?? 0) - (before.get(process) ?? 0)) * 1e6) / messages;
+  const cpuUs = new Map([...before.keys()].map((process) => [process, perMessageUs(process)]));
   return { figure: figure(measured), cpuUs };
+}
+
+function allCpuUs({ cpuUs }: Turn): number {
+  return [...cpuUs.values()].reduce((sum, us) => sum + us, 0);
+}
+
+/** The median CPU microseconds of a message in each process that used any, as one line. */
+function describeCpu(turns: readonly Turn[]): string {
+  const processes = [...(turns[0]?.cpuUs.keys() ?? [])];
+  return processes
+    .map((process) => {
+      const { median } = spreadOf(turns.map(({ cpuUs }) => cpuUs.get(process) ?? 0));
+      return { process, median };
+    })
+    .filter(({ median }) => median >= 0.05)
+    .map(({ process, median }) => `${process} ${median.toFixed(1)}`)
+    .join(", ");
 }
 
 async function compare(name: string, load: Load) {
@@ -86,7 +106,10 @@ async function compare(name: string, load: Load) {
   const ratioOf = (value: (turn: Turn) => number) =>
     spreadOf(second.map((turn, at) => value(turn) / value(first[at] ?? turn))).median;
   const [one, other] = [medianOf(first), medianOf(second)];
-  const [ratio, cpuRatio] = [ratioOf(({ figure }) => figure), ratioOf(({ cpuUs }) => cpuUs)];
+  const [ratio, cpuRatio] = [ratioOf(({ figure }) => figure), ratioOf(allCpuUs)];
+  for (const [at, side] of [first, second].entries()) {
+    console.log(`${name}, µs of CPU a message, ${sides[at]?.file}: ${describeCpu(side)}`);
+  }
   const shown = `${one.toFixed(1)} and ${other.toFixed(1)} ${load.unit}`;
   return {
     ...{ path: name, budget: "", aim: "", met: true },

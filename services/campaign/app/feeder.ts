@@ -25,8 +25,10 @@ export type FeederParts = {
   readonly onChunk: (rows: number) => void;
 };
 
-/** Between two polls. After a chunk the next poll follows at once. */
+/** Between two polls while this process feeds a campaign. After a chunk the next poll follows at once. */
 const INTERVAL_MS = 200;
+/** Without a campaign. A start in this process does not wait for it (`nudge`). */
+const IDLE_INTERVAL_MS = 1000;
 /** Campaigns of one process at once; others wait for a lease. */
 const CAMPAIGNS_MAX = 100;
 const STEPS_AT_ONCE = 4;
@@ -155,7 +157,8 @@ export function startFeeder(parts: FeederParts): Feeder {
     return more === true;
   }
 
-  const loop = startLoop({ name: "campaign feeder", intervalMs: INTERVAL_MS, log, work: pass });
+  const intervalMs = () => (memories.size > 0 ? INTERVAL_MS : IDLE_INTERVAL_MS);
+  const loop = startLoop({ name: "campaign feeder", intervalMs, log, work: pass });
   return {
     nudge: loop.nudge,
     figures() {

@@ -1,19 +1,22 @@
 import { parsePhoneNumberFromString } from "libphonenumber-js/max";
 
 /**
- * The four-digit prefixes of Nigerian mobile numbers. Most recipients are such numbers, and a lookup here
- * takes a hundredth of the time of a full parse. The table is built from libphonenumber when the module loads,
- * so it follows the metadata. It only confirms: numbers that it does not hold go to the full parse. Ranges are
- * allotted by four digits (Nigerian Communications Commission, National Numbering Plan); a property test
- * compares the table with the library.
+ * What is known of the numbers with each first four digits: 0 nothing yet, 1 all are mobile numbers, 2 not all. Most
+ * recipients are such numbers, and a lookup here takes a hundredth of the time of a full parse. The answers are
+ * libphonenumber's, so they follow its metadata. The table only confirms: other numbers go to the full parse. Ranges
+ * are allotted by four digits (Nigerian Communications Commission, National Numbering Plan); a property test compares
+ * the table with the library.
  */
-const MOBILE_OPENINGS = new Uint8Array(10_000);
+const OPENINGS = new Uint8Array(10_000);
 
-// Both ends of each range must be mobile numbers; otherwise a range allotted in part would count as whole.
-for (let opening = 7000; opening < 10_000; opening++) {
-  if (isMobile(`+234${opening}000000`) && isMobile(`+234${opening}999999`)) {
-    MOBILE_OPENINGS[opening] = 1;
+function isMobileOpening(opening: number): boolean {
+  if (OPENINGS[opening] === 0) {
+    const digits = String(opening).padStart(4, "0");
+    // Both ends of a range must be mobile numbers; otherwise a range allotted in part would count as whole.
+    const isMobile = isMobileNumber(`+234${digits}000000`) && isMobileNumber(`+234${digits}999999`);
+    OPENINGS[opening] = isMobile ? 1 : 2;
   }
+  return OPENINGS[opening] === 1;
 }
 
 /**
@@ -29,7 +32,7 @@ export function nigerianMobile(text: string): string | undefined {
     if (digit < 0 || digit > 9) return undefined;
     if (at < start + 4) opening = opening * 10 + digit;
   }
-  return MOBILE_OPENINGS[opening] === 1 ? `+234${text.slice(start)}` : undefined;
+  return isMobileOpening(opening) ? `+234${text.slice(start)}` : undefined;
 }
 
 function isPrefix(text: string, length: number): boolean {
@@ -49,6 +52,6 @@ function isPrefix(text: string, length: number): boolean {
   }
 }
 
-function isMobile(e164: string): boolean {
+function isMobileNumber(e164: string): boolean {
   return parsePhoneNumberFromString(e164)?.getType() === "MOBILE";
 }

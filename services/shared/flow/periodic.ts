@@ -1,5 +1,5 @@
 import type { Logger } from "../core/logger.ts";
-import { backoffMs, pause } from "./backoff.ts";
+import { backoffMs } from "./backoff.ts";
 
 /** Background work that runs at an interval: a sweeper, a poller. */
 export type Loop = {
@@ -15,39 +15,57 @@ export type Loop = {
  */
 export function startLoop(options: {
   readonly name: string;
-  readonly intervalMs: number;
+  /** A function is asked after each run. */
+  readonly intervalMs: number | (() => number);
   /** The longest wait after failures; 10 s or `intervalMs`, the longer of the two, unless set. */
   readonly retryMaxMs?: number;
   readonly log: Logger;
   readonly work: (signal: AbortSignal) => Promise<boolean>;
 }): Loop {
-  const { name, intervalMs, log, work } = options;
-  const retryMaxMs = options.retryMaxMs ?? Math.max(intervalMs, 10_000);
+  const { name, log, work } = options;
+  const interval = options.intervalMs;
+  const intervalMs = typeof interval === "function" ? interval : () => interval;
+  const retryMaxMs = options.retryMaxMs ?? Math.max(intervalMs(), 10_000);
   const abort = new AbortController();
-  let wake = new AbortController();
+  let endWait = () => {};
 
   async function run(): Promise<void> {
     let failures = 0;
     while (!abort.signal.aborted) {
-      wake = new AbortController();
-      let waitMs = intervalMs;
+      let isNudged = false;
+      endWait = () => {
+        isNudged = true;
+      };
+      let waitMs: number;
       try {
-        if (await work(abort.signal)) waitMs = 0;
+        waitMs = (await work(abort.signal)) ? 0 : intervalMs();
         failures = 0;
       } catch (error) {
         failures += 1;
         waitMs = backoffMs(failures, 100, retryMaxMs);
         if (!abort.signal.aborted) log.warn({ error, loop: name, failures }, "a run failed");
       }
-      if (waitMs > 0) await pause(waitMs, AbortSignal.any([abort.signal, wake.signal]));
+      if (waitMs > 0 && !isNudged && !abort.signal.aborted) await wait(waitMs);
     }
+  }
+
+  /** A timer and no signal: signals of signals live until two collections, and loops of idle processes make many. */
+  function wait(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      endWait = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   const finished = run();
   return {
-    nudge: () => wake.abort(),
+    nudge: () => endWait(),
     async close() {
       abort.abort();
+      endWait();
       await finished;
     },
   };

@@ -1,4 +1,3 @@
-import { createTransport } from "nodemailer";
 import { AppError } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { retry } from "../../shared/flow/retry.ts";
@@ -18,34 +17,35 @@ export function createMailer(options: {
   readonly from: string;
   readonly log: Logger;
   readonly signal: AbortSignal;
-}): Mailer & { close(): void } {
+}): Mailer & { close(): Promise<void> } {
   const { url, from, log, signal } = options;
-  const transport =
-    url === ""
-      ? undefined
-      : createTransport(
-          {
-            url,
-            pool: true,
-            maxConnections: 4,
-            connectionTimeout: 5000,
-            greetingTimeout: 5000,
-            socketTimeout: 10_000,
-            disableFileAccess: true,
-            disableUrlAccess: true,
-          },
-          { from },
-        );
+  let transport: ReturnType<typeof connect> | undefined;
   let waiting = 0;
+
+  /** Loads the library with the first mail: it takes 3 MB, and most processes send none. */
+  async function connect() {
+    const { createTransport } = await import("nodemailer");
+    return createTransport(
+      {
+        url,
+        pool: true,
+        maxConnections: 4,
+        connectionTimeout: 5000,
+        greetingTimeout: 5000,
+        socketTimeout: 10_000,
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      },
+      { from },
+    );
+  }
 
   async function deliver(mail: Mail): Promise<void> {
     try {
-      await retry(async () => transport?.sendMail(mail), {
-        baseMs: 500,
-        capMs: 5000,
-        attemptsMax: ATTEMPTS_MAX,
-        signal,
-      });
+      transport ??= connect();
+      const opened = await transport;
+      const bounds = { baseMs: 500, capMs: 5000, attemptsMax: ATTEMPTS_MAX, signal };
+      await retry(() => opened.sendMail(mail), bounds);
     } catch (error) {
       log.error({ error, subject: mail.subject }, "a mail was not sent");
     } finally {
@@ -55,7 +55,7 @@ export function createMailer(options: {
 
   return {
     send(mail) {
-      if (transport === undefined) {
+      if (url === "") {
         throw new AppError(
           "service_unavailable",
           "This installation sends no e-mail; ask its operators for a link to sign in.",
@@ -70,6 +70,8 @@ export function createMailer(options: {
       waiting += 1;
       void runDetached(() => deliver(mail));
     },
-    close: () => transport?.close(),
+    async close() {
+      (await transport)?.close();
+    },
   };
 }

@@ -47,6 +47,42 @@ describe("a loop", () => {
     expect(runs()).to.equal(4);
   });
 
+  it("does not wait after a run during which it was nudged", async () => {
+    const running = Promise.withResolvers<void>();
+    let runs = 0;
+    const loop = startLoop({
+      name: "nudged",
+      intervalMs: 60_000,
+      log: createLogger("test", "silent"),
+      work: async () => {
+        runs += 1;
+        if (runs === 1) await running.promise;
+        return false;
+      },
+    });
+    loop.nudge();
+    running.resolve();
+    await eventually(() => runs === 2);
+    await loop.close();
+  });
+
+  it("asks a function for the wait after each run", async () => {
+    const waits = [1, 60_000];
+    let runs = 0;
+    const loop = startLoop({
+      name: "asking",
+      intervalMs: () => waits[runs - 1] ?? 60_000,
+      log: createLogger("test", "silent"),
+      work: async () => {
+        runs += 1;
+        return false;
+      },
+    });
+    await eventually(() => runs === 2);
+    await loop.close();
+    expect(runs).to.equal(2);
+  });
+
   it("closes at once while it waits", async () => {
     const { loop, runs } = start(60_000, () => false);
     await eventually(() => runs() === 1);

@@ -14,16 +14,19 @@ const IDLE_SHARE_FURTHER = 0.01;
 const QUIET_SHARE = 0.06;
 const QUIET_SAMPLES = 15;
 
-/** After this many samples give up: a process that is never idle collects garbage as it allocates. */
+/** After this many samples give up for now: a process that is never idle collects garbage as it allocates. */
 const SAMPLES_MAX = 60;
 
+/** Then, and after each collection, sampling pauses for this long. */
+const PAUSE_MS = 600_000;
+
 /**
- * Collects garbage once, in the first idle second after the start. Sources, parse results and schema
- * compilation grow the heap to two or three times of its later size, and V8 returns that memory only when it
- * collects, which an idle process never triggers. A collection takes about 100 ms, so it waits until a
- * backlog from the start is done.
+ * Collects garbage in the first idle second after the start, and every ten minutes in an idle second. Sources, parse
+ * results and schema compilation grow the heap to two or three times of its later size; timers and polls of an idle
+ * process grow V8's new space by 25 MB within minutes. V8 returns that memory only with a full collection, which an
+ * idle process never triggers. A collection takes about 100 ms, so it waits until a backlog from the start is done.
  */
-export function releaseStartUpMemory(services: number): void {
+export function releaseIdleMemory(services: number): void {
   const idleShare = IDLE_SHARE + (services - 1) * IDLE_SHARE_FURTHER;
   let before = computedMs();
   let samples = 0;
@@ -35,8 +38,10 @@ export function releaseStartUpMemory(services: number): void {
     samples += 1;
     quietSamples = share < QUIET_SHARE ? quietSamples + 1 : 0;
     const isIdle = share < idleShare || quietSamples === QUIET_SAMPLES;
-    if (isIdle || samples === SAMPLES_MAX) clearInterval(timer);
+    if (!isIdle && samples < SAMPLES_MAX) return;
+    clearInterval(timer);
     if (isIdle) collectGarbage();
+    setTimeout(releaseIdleMemory, PAUSE_MS, services).unref();
   }, SAMPLE_MS);
   timer.unref();
 }
