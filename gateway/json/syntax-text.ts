@@ -1,6 +1,6 @@
 /** The sentence that says where a text stops being JSON, and what to write there. */
 
-/** How much of a text is searched for a word that is no JSON value. */
+/** Searches at most this many characters for the first token that JSON does not have. */
 const SEARCHED_CHARS_MAX = 65_536;
 
 /** Tokens of JSON, with the white space before them. */

@@ -28,7 +28,7 @@ export function chunkSize(campaign: Campaign, aheadMax: number, nowMs: number): 
   const { progress, content } = campaign;
   const room = aheadMax - progress.queued;
   const size = Math.min(CHUNK_ROWS_MAX, progress.waiting, room, allowedByRate(campaign, nowMs));
-  // Small chunks cost a transaction for few rows: wait until half of one fits, unless little is left or a rate rules.
+  // Small chunks cost a transaction for few rows: wait for room for a quarter, unless little is left or a rate rules.
   const isWorthwhile = content.ratePerSecond !== undefined || size >= CHUNK_ROWS_MAX / 4;
   return isWorthwhile || size === progress.waiting ? Math.max(0, size) : 0;
 }

@@ -58,7 +58,7 @@ export function isFirstAloneInDoubt({ outcomes }: InFlight): boolean {
 /** Notes that the carrier has the first part: a receipt proved it, or another part was submitted after it. */
 export function proveFirstPart(flight: InFlight): void {
   if (flight.outcomes[0]?.kind !== "unknown") return;
-  // An id, so that it does not count as accepted without one: the receipt has matched its submission.
+  // With an empty id the part would count as accepted without an id.
   flight.outcomes[0] = { kind: "accepted", carrierMessageId: "proven" };
 }
 

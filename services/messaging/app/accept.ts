@@ -12,20 +12,14 @@ import {
   type SendRequest,
   validationError,
 } from "../domain/send-request.ts";
+import { checkMaySend } from "../domain/sending-rights.ts";
 import { isAllowed } from "../domain/traffic-class.ts";
 import { type CommitParts, createSendCommitter } from "./commit-sends.ts";
 import { type Idempotency, sendScope } from "./idempotency.ts";
 import type { InflightSends } from "./inflight-sends.ts";
 import type { QueueNotifications } from "./notify.ts";
 import { findOptOuts } from "./opt-outs.ts";
-import type {
-  CallTrace,
-  Hold,
-  ResponseEncoder,
-  SendRecord,
-  ServiceClients,
-  TenantFacts,
-} from "./ports.ts";
+import type { CallTrace, Hold, ResponseEncoder, SendRecord, ServiceClients } from "./ports.ts";
 import type { QueueLimits } from "./queue-limits.ts";
 
 /** The result of a send: its draft, or the stored response of the key's first request. */
@@ -150,15 +144,6 @@ function checkHeldAmount({ heldAmountMax }: SendRequest, { heldAmount }: Draft):
   if (heldAmountMax === undefined || heldAmount <= heldAmountMax) return;
   const message = "The send would hold more than this.";
   throw validationError([{ field: "held_amount_max", code: "too_low", message }]);
-}
-
-function checkMaySend(tenant: TenantFacts): void {
-  if (!tenant.emailVerified) {
-    throw new AppError("email_not_verified", "Verify the account's email before sending.");
-  }
-  if (tenant.suspended) {
-    throw new AppError("tenant_suspended", "The account is suspended; sending is paused.");
-  }
 }
 
 /** Has its own code, and names the wrong field as a validation error does. */

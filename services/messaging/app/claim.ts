@@ -47,7 +47,7 @@ export type Claimer = {
 /** Tenants of one claim, in one scan or scanned one by one; the others follow in later claims. */
 const TENANTS_PER_SCAN = 256;
 const TENANTS_ONE_BY_ONE = 32;
-/** Reads of one claim; a further one is needed when other replicas have claimed the messages of known ids. */
+/** Reads of one priority and kind. Another is needed when replicas have claimed some of the chosen messages. */
 const ROUNDS_MAX = 4;
 /** After a scan over many tenants hit its limit, scan tenant by tenant for this long. */
 const SCAN_ONE_BY_ONE_MS = 1000;

@@ -64,8 +64,9 @@ export function statusName(status: number): string {
 
 /**
  * The kind of a refused submit:
- * `permanent`: this carrier never accepts the message; `throttled` (0x58, 0x14): slow down and retry;
- * `temporary`: the same submit may succeed later; `bind`: the link is not usable, and the client binds again.
+ * `permanent`: this carrier never accepts the message; `throttled` (0x58, 0x14): slow down and retry (the carrier
+ * service decides by scope, `services/carrier/domain/throttling.ts`); `temporary`: the same submit may succeed later;
+ * `bind`: the link is not usable, and the client binds again.
  */
 export type Disposition = "permanent" | "throttled" | "temporary" | "bind";
 

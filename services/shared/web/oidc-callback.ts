@@ -3,7 +3,7 @@ import type { Context } from "koa";
 import { AppError } from "../core/errors.ts";
 import type { SecretCookie } from "./secret-cookie.ts";
 
-/** As long as tenant keeps a sign-in that is at the provider. */
+/** Lifetime of the browser's cookie: as long as the tenant service keeps an unfinished sign-in. */
 export const OIDC_COOKIE_MS = 600_000;
 
 /** Refusals that the sign-in pages have a text for. */

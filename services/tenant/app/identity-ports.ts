@@ -13,7 +13,7 @@ export type Member = {
   readonly invitedAtMs: number;
   /** Absent until the first sign-in. */
   readonly joinedAtMs?: number;
-  /** In lists. */
+  /** Set by the list of members alone. */
   readonly hasSecondFactor?: boolean;
 };
 

@@ -1,10 +1,11 @@
 /**
  * A funding that a person asks for.
  *
- * pending: above the approval limit, alone or together with what its person funded alone in the last 24 hours. Left
+ * pending: needs a second person. Its amount, with this person's fundings of the last 24 hours in the same currency
+ *   that no second person decided, is above the approval limit; or the person made 1,000 fundings in that time. Ends
  *   when another person approves it, or any person refuses it.
  * approved: within the limit, or approved. The money moves under the funding's id as its reference, so that a
- *   repeat after a crash moves nothing twice. Left when it has moved, or when the wallet cannot take it.
+ *   repeat after a crash moves nothing twice. Ends when it has moved, or when the wallet cannot take it.
  * funded, refused, failed: final.
  */
 import { AppError } from "../../shared/core/errors.ts";

@@ -21,7 +21,10 @@ type Fields = {
   keepAliveMs: number | undefined;
 };
 
-/** RFC 9112 sections 4 and 5. No space before a colon: an overlooked length would be worse. */
+/**
+ * RFC 9112 sections 4 and 5. No space before a colon: `Content-Length :` would not be recognised, and the end of the
+ * body would be taken wrongly.
+ */
 const HEAD = /^HTTP\/1\.\d [1-9]\d\d(?: [^\r\n]*)?(?:\r\n[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n]*)*$/;
 
 /** Responses that never have a body (RFC 9112 section 6.3, RFC 9110 for 101). */
