@@ -37,9 +37,9 @@ import { createSubmissionStore } from "./store/submissions.ts";
 
 export { readCarrierConfig as readSettings } from "./config.ts";
 
-/** Messaging fails a message in doubt at the end of its wait; no part of it may follow then. */
+/** The share of messaging's wait in which further parts may follow; at its end messaging fails a message in doubt. */
 const PROOF_WAIT_SHARE = 0.9;
-/** Some seconds of submissions at full speed. */
+/** Names of submissions kept in memory: those of some seconds at full speed. */
 const RECENT_SUBMISSIONS_MAX = 30_000;
 
 /**
@@ -150,7 +150,8 @@ function startJobs(
     whenStarted: () => whenStarted(lifecycle),
     onConnectorsStarted: () => subscribeToNotifications(deps.nats.connection, deps.supervisor),
   });
-  // Until then it carries nothing: a rolling update must not stop the next replica.
+  // Not ready before the recovery: the process carries nothing yet, and a rolling update must not stop the next
+  // replica.
   lifecycle.addReadinessCheck("claims recovered", async () => {
     if (!jobs.isReady) throw new Error("earlier claims have not been recovered yet");
   });

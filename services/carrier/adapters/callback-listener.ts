@@ -35,7 +35,10 @@ export type CallbackListenerOptions = {
 };
 
 const BODY_BYTES_MAX = 64 * 1024;
-/** The port may be public, and the process also has the links to carriers. */
+/**
+ * The most open connections: the port may be public, and a flood must not harm the links to carriers in this
+ * process.
+ */
 const CONNECTIONS_MAX = 1000;
 /** An idle connection is closed after this time. */
 const IDLE_MAX_MS = 30_000;
@@ -91,7 +94,7 @@ async function takeCallback(
 ): Promise<number> {
   const settings = options.findSettings(place.connectorId);
   if (settings === undefined) return 404;
-  // 404 would be final for some carriers, and the connectors will be read in a moment.
+  // Not 404, which is final for some carriers: the connectors will be read in a moment.
   if (settings === "not_read") return 503;
   if (!place.isSigned(settings.receiptSecret)) return 404;
   if (request.method !== "POST") return 405;
@@ -145,7 +148,7 @@ function parseBody(body: string, contentType: string): unknown {
 }
 
 function reply(response: ServerResponse, status: number): void {
-  // A client without a valid URL needs no further request.
+  // Close the connection of a client without a valid URL: it has no further request to make.
   if (status === 404) response.setHeader("connection", "close");
   response.writeHead(status, { "cache-control": "no-store", "content-length": "0" });
   response.end();

@@ -54,7 +54,7 @@ type Claim = {
  */
 const CLAIM_INTERVAL_MS = 40;
 const CLAIMS_PER_CALL = 64;
-/** Messaging returns these with their texts; further ones stay in doubt as if all parts had been written. */
+/** The most partly written messages that one recovery continues; further ones stay in doubt as a whole. */
 const PARTLY_WRITTEN_MAX = 2000;
 
 function createClaimLoader(client: Client<typeof MessagingService>) {
@@ -206,7 +206,7 @@ export function isOutage(error: unknown): boolean {
   return isTokenRefused(error) || OUTAGES.has(toAppError(error).code);
 }
 
-/** The service tokens may be in the middle of a rotation. */
+/** Whether messaging refused our token: an outage, because the service tokens may be in the middle of a rotation. */
 function isTokenRefused(error: unknown): boolean {
   const status = error instanceof AppError ? error.cause : error;
   return status instanceof ConnectError && status.code === Code.Unauthenticated;

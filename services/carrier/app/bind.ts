@@ -131,7 +131,7 @@ export function createBind(
   };
 }
 
-/** The limit begins above the accepted submits per second, and at 300 per second at least. */
+/** The limit begins at 1.5 times the accepted submits per second or at 300, but not above the rate of the window. */
 const RATE_START = 1.5;
 const RATE_START_MIN = 300;
 /** From this multiple of the submits per second that the window allows, there is no limit. */

@@ -52,7 +52,7 @@ export type RunnerOptions = Omit<DispatcherOptions, "onRoom" | "outcomes" | "ste
 };
 
 const CLAIM_MAX = 1000;
-/** Claim ahead the submits of this time. */
+/** How far ahead the connector claims: the submits of the next tenth of a second. */
 const AHEAD_S = 0.1;
 const TICK_MS = 200;
 /** RPC timeouts end a claim long before this; an older answer waited while the process was suspended. */
@@ -79,7 +79,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
   let claimed: Promise<void> = Promise.resolve();
   let mayHaveMessages = true;
   let failures = 0;
-  /** After a failure it claims again at this time at the latest. */
+  /** The time of the next claim after a failed one; a notification may make it earlier. */
   let retryAtMs = Number.POSITIVE_INFINITY;
   let submitsPerSecond = 0;
   let ratePerSecond = 0;
@@ -103,7 +103,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
     const all = [...binds.values()];
     if (all.every(({ isPaused }) => isPaused)) return 0;
     const { room, waiting } = dispatcher;
-    // At least one waits here for the next submit of a slow bind, so that no claim delays it.
+    // Keep at least one message here for the next submit of a slow bind, so that it does not wait for a claim.
     const withinAdaptiveRate =
       all.reduce((sum, bind) => sum + bind.allowedWithin(AHEAD_S * 1000), 0) - waiting;
     const ahead = Math.ceil(submitsPerSecond * AHEAD_S);
@@ -127,7 +127,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
     try {
       const { messages, more } = await messaging.claim(connectorId, wanted);
       failures = 0;
-      // Later messages come with a notification of their own, or the poll finds them.
+      // Messages queued after this answer have a notification of their own, or the poll finds them.
       mayHaveMessages ||= more;
       retryAtMs = Number.POSITIVE_INFINITY;
       isClaiming = false;

@@ -38,7 +38,7 @@ export type DispatcherOptions = {
   readonly outcomes: Pick<OutcomeReporter, "report" | "saveSubmissions">;
   readonly recent: RecentSubmissions;
   readonly clock: Clock;
-  /** For waits: a step of the machine's clock must change none. */
+  /** The clock of all waits: a step of the machine's clock must not change them. */
   readonly steady: Clock;
   readonly log: Logger;
   readonly spans: SubmitSpans;

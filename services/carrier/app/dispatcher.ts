@@ -47,7 +47,7 @@ type Task = {
   readonly flight: InFlight;
   readonly part: Part;
   readonly done: () => void;
-  /** The carrier deferred the part before. */
+  /** True when the carrier has deferred this part at an earlier submit. */
   readonly isRetry?: boolean;
 };
 
@@ -245,7 +245,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return next.parts.flatMap((index) => flight.parts[index] ?? []);
   }
 
-  /** Whether none of its parts may be sent any more. */
+  /** Whether no further part of a message may be sent: the dispatcher closes, or its time is over. */
   function hasExpired({ startedAtMs }: InFlight): boolean {
     return closing.signal.aborted || steady.now() - startedAtMs > REMAINING_PARTS_MAX_MS;
   }

@@ -10,7 +10,7 @@ import { pause } from "../../shared/flow/backoff.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
 import type { InboundPart } from "../domain/inbound-part.ts";
 
-/** A part of a connector. */
+/** A part of a message from a handset, with the connector and the time at which it came. */
 export type ReceivedPart = InboundPart & {
   readonly connectorId: string;
   readonly receivedAtMs: number;
@@ -36,7 +36,7 @@ const QUEUE_MAX = 5000;
  * compared with the seconds that carriers wait: with ten unanswered parts a bind still delivers 200 parts a second.
  */
 const RECORD_INTERVAL_MS = { min: 50, max: 150 };
-/** The confirmation follows the acknowledgement after this time. */
+/** The time from the acknowledgement of a part to its confirmation. */
 const CONFIRM_INTERVAL_MS = 500;
 
 export function createInboundRecorder(consent: ConsentClient, log: Logger): InboundRecorder {

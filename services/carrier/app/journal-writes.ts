@@ -17,7 +17,10 @@ export type JournalWrites = {
   after(flight: InFlight, index: number, outcome: PartOutcome): void;
 };
 
-/** Writes each part once, and again after its refusal. */
+/**
+ * Creates the journal writes of a connector. A part gets a line before its first submit, and another one before each
+ * submit that follows a refusal.
+ */
 export function createJournalWrites(options: {
   readonly connectorId: string;
   readonly hasSingleReceipt: boolean;

@@ -23,7 +23,7 @@ export type Link = {
   readonly window: number;
   /** Submits that are unanswered now. */
   readonly inFlight: number;
-  /** The test numbers choose its refusals and timeouts, so they must not shrink the congestion window. */
+  /** True for the test route: test numbers choose its refusals and timeouts, which must not shrink the window. */
   readonly isScripted?: boolean;
   start(): void;
   /** Splits a message into parts for the wire. Throws when the link cannot encode the message. */

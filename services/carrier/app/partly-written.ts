@@ -13,7 +13,7 @@ export type PartlyWritten = {
   readonly isFirstTaken: boolean;
 };
 
-/** A message to go on with. */
+/** A partly written message that a link has prepared again; its other parts follow. */
 export type Restarted = { readonly flight: InFlight; readonly isFirstTaken: boolean };
 
 /** Returned by `createPartlyWritten`. */

@@ -62,7 +62,7 @@ export type ReceiptMatcherOptions = {
 
 type Known = {
   readonly matched: MatchedReceipt;
-  /** Several when the carrier gave all parts of the message one id. */
+  /** The submission of the receipt; several when the carrier gave all parts of the message one id. */
   readonly submissions: readonly [Submission, ...Submission[]];
 };
 /** Receipts whose submission is known. */
@@ -70,7 +70,7 @@ type Found = Map<IncomingReceipt, Known>;
 
 const BATCH_MAX = 500;
 const SWEEP_MAX = 500;
-/** A carrier that sends a receipt for each part of a message sends them within some seconds of each other. */
+/** The wait before a delivered part counts for the other parts: receipts of single parts come within some seconds. */
 const REST_AFTER_MS = 5000;
 const REJECTED_GIVE_UP_MS = 24 * 3_600_000;
 /** After this many rejections in a batch the fault is not in single receipts: the others wait as well. */
@@ -81,7 +81,7 @@ const OUTCOME_WAIT_MS = 5000;
 const ASSIGNS_MAX = 5;
 /** The age up to which a receipt matches a submit that was accepted without an id. */
 const TAKEN_AGE_MS = 24 * 3_600_000;
-/** Messaging may learn this much later that a message is in doubt. */
+/** How much later than this carrier messaging may learn that a message is in doubt. */
 const IN_DOUBT_GRACE_MS = 300_000;
 /** For this long the receipt of a failed message may still come, and could be mistaken for another one's. */
 const FAILED_RECEIPT_MS = 3_600_000;
@@ -233,7 +233,7 @@ export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMat
     await store.removeParked(
       parked.filter(({ receipt }) => recorded.has(receipt)).map(({ id }) => id),
     );
-    // Last: otherwise a receipt that is retried after a crash would match the next message to this number.
+    // Remove these last: otherwise a receipt that is retried after a crash would match the next message to its number.
     await store.removeUnknowns([...used].flatMap(([one, it]) => (recorded.has(one) ? it : [])));
     if (isMessagingAway) return;
     const tooOld = parked.filter(({ receipt, parkedAtMs }) => {

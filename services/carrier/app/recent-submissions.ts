@@ -24,7 +24,7 @@ export type RecentSubmissions = {
 };
 
 const NONE: readonly RecentSubmission[] = [];
-/** A carrier may give many submits one id; the store has the older ones. */
+/** Submissions kept per name, as a carrier may give many submits one id; the store has the older ones. */
 const PER_NAME_MAX = 200;
 
 /** Creates a cache of the submissions of at most `max` names that evicts the oldest. */

@@ -32,7 +32,7 @@ const PREFIX_LENGTH = 7;
 /** The weight of a count falls by half every 140 answers. */
 const DECAY = 1 - 1 / 200;
 const TRIES_MIN = 10;
-/** The difference of the refused shares from which refusals are about a class. */
+/** Refusals are about a class when its refused share exceeds that of all other submits by this much. */
 const DIFFERENCE_MIN = 0.35;
 const LIKELY_NUMBER_WEIGHT = 0.1;
 /** An accept after this many refusals shows that they were not about all submits. */

@@ -21,9 +21,9 @@ export type AdaptiveRate = {
   readonly run: number;
   /** The rate before the run. */
   readonly runStart: number;
-  /** Accepts since the last refusal; refusals that count in part leave a part. */
+  /** Accepts since the last refusal; a refusal of a weight below 1 removes only that share of them. */
   readonly streak: number;
-  /** Below it each accept raises the rate by half (slow start, RFC 5681 section 3.1). */
+  /** Below this rate each accept raises the rate by half (slow start, RFC 5681 section 3.1). */
   readonly slowStartThreshold: number;
 };
 
@@ -46,7 +46,7 @@ const REFUSED_SHARE = 0.05;
 const GAIN = (STEP * REFUSED_SHARE) / (1 - REFUSED_SHARE);
 /** Refusals in a run after which each further one costs more. */
 const RUN_CHEAP: Readonly<Record<ThrottleScope, number>> = { bind: 50, number: 100 };
-/** A shorter run needs no slow start. */
+/** A run of this many refusals is followed by a slow start. */
 const RUN_LONG = 5;
 /** Accepts in a row that begin a slow start: a carrier with little capacity accepts one now and then. */
 const SLOW_START_STREAK = 3;
@@ -54,13 +54,13 @@ const SLOW_START_FACTOR = 1.5;
 /** Accepts in a row after which the gain doubles. At the balance one row in five is this long. */
 const STREAK = 30;
 const STREAK_GAIN_MAX = 0.1;
-/** The time whose submits a late timer may catch up. */
+/** How far a late timer may catch up: it may make the submits of the last 20 ms at once. */
 const CATCH_UP_MS = 20;
 
 /** A throttling refusal. */
 export type Refusal = {
   readonly scope: ThrottleScope;
-  /** From 0 to 1: less than 1 when it is likely about its number. */
+  /** From 0 to 1: less than 1 when the refusal is likely about one number and not about the bind. */
   readonly weight: number;
   /** The rate at which the limit begins. */
   readonly startPerSecond: number;

@@ -47,10 +47,10 @@ export type DeliveryHealth = {
   readonly state: DeliveryState;
   /** The window `recent`. */
   readonly recent: DeliverySums;
-  /** Delivered submits of `recent`, 0 to 1; undefined without submits. */
+  /** The share of delivered submits in `recent`, from 0 to 1; undefined without submits. */
   readonly rate: number | undefined;
   readonly baselineRate: number | undefined;
-  /** Submits without a final receipt, by age: up to 70 minutes, up to 25 hours. */
+  /** Submits without a final receipt in the window `recent`, and in the window `baseline`. */
   readonly withoutReceiptHour: number;
   readonly withoutReceiptDay: number;
   /** Submits of the window `last` when receipts have stopped, else 0. */

@@ -10,7 +10,7 @@ export type HttpInboundSettings = {
   readonly inboundFromPointer: string;
   readonly inboundToPointer: string;
   readonly inboundBodyPointer: string;
-  /** Empty when callbacks have no id, as the next three when they have no parts. */
+  /** Empty when callbacks have no id. The three pointers below are empty when messages come in one part. */
   readonly inboundIdPointer: string;
   readonly inboundReferencePointer: string;
   readonly inboundTotalPointer: string;
@@ -38,7 +38,7 @@ export function readInboundPath(
   };
 }
 
-/** No receipt URL has this text: there a message's id follows the connector. */
+/** Signs a text that no receipt URL signs: in those the id of a message follows the connector. */
 function sign(connectorId: string, secret: string): string {
   return createHmac("sha256", secret).update(`inbound/${connectorId}`).digest("hex");
 }
@@ -67,7 +67,7 @@ export function readHttpInbound(
   };
 }
 
-/** A whole number of at most nine digits; 0 for any other text, which no place of a part has. */
+/** A whole number of at most nine digits; 0 for any other text: parts are counted from 1. */
 function wholeOf(text: string): number {
   return /^\d{1,9}$/.test(text) ? Number(text) : 0;
 }

@@ -4,10 +4,10 @@ export type InboundPart = {
   readonly to: string;
   readonly body: string;
   readonly encoding: "gsm7" | "ucs2";
-  /** 0 for a message in one part. */
+  /** The number that the parts of one message share; 0 for a message in one part. */
   readonly reference: number;
   readonly total: number;
-  /** From 1. */
+  /** The place of the part in its message, counted from 1. */
   readonly sequence: number;
   /** The carrier's own id of the message; empty over SMPP, which has none. */
   readonly carrierMessageId: string;

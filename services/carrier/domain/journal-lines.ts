@@ -26,7 +26,7 @@ export type JournalEntry = {
   readonly segments: number;
   /** The parts, counted from 0, whose octets may have left; absent when that is unknown. */
   readonly written?: Set<number>;
-  /** Those of them that the carrier has refused: it certainly lacks them. */
+  /** The written parts that the carrier has refused: it certainly lacks them. */
   readonly refused?: Set<number>;
 };
 

@@ -90,7 +90,10 @@ export type MatchedReceipt = {
   readonly segment: number;
   /** The number of parts that get receipts; 0 when it is the number of segments. */
   readonly parts: number;
-  /** Several segments fit. For the whole message: it counts only for segments without a failure. */
+  /**
+   * True when several segments fit. In a receipt for the whole message: it counts only for segments without a
+   * failure.
+   */
   readonly isSegmentGuessed: boolean;
   /** Equal in all receipts of one part; empty for the whole message and without a carrier id. */
   readonly partKey: string;
@@ -105,7 +108,7 @@ export type IncomingReceipt = {
   readonly connectorId: string;
   /** Canonical forms of the carrier's message id, best first; empty when the receipt has none. */
   readonly keys: readonly string[];
-  /** Only its text makes it a receipt. A handset may have written that, so its id alone proves nothing. */
+  /** True when only the text marks it as a receipt: a handset may have written that, so its id alone proves nothing. */
   readonly isUnmarked?: boolean;
   readonly verdict: ReceiptVerdict;
   readonly errorCode: string;

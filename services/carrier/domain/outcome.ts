@@ -79,8 +79,8 @@ export function returnToQueue(message: ClaimedMessage, code: string, nowMs: numb
 }
 
 /**
- * The outcome of a message whose quiet hours have begun since its claim: its next claim takes it out of the queue. Not
- * at once, because by messaging's clock it may still be open.
+ * The outcome of a message whose quiet hours have begun since its claim: the next claim takes it out of the queue. That
+ * claim comes a second later, because by messaging's clock the quiet hours may not have begun yet.
  */
 export function returnInQuietHours(message: ClaimedMessage, nowMs: number): Outcome {
   return build(message, "not_sent", "quiet_hours", nowMs, { retryAtMs: nowMs + QUIET_RETRY_MS });

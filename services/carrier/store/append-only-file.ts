@@ -5,7 +5,7 @@
  */
 import { closeSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 
-/** The mode of files that hold numbers. */
+/** The mode of files that hold phone numbers. */
 const OWNER_ONLY = 0o600;
 
 /** An open file of lines. */

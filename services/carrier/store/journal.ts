@@ -33,7 +33,7 @@ import {
 } from "../domain/journal-lines.ts";
 import { openLineFile, writeFileWhole } from "./append-only-file.ts";
 
-/** The file is compacted when it has grown beyond this. */
+/** The size in bytes beyond which the file is compacted. */
 const COMPACT_BYTES = 16 * 1024 * 1024;
 
 /** Opens the journal of a carrier id in a folder and locks the folder. Throws when another process has the lock. */
@@ -101,7 +101,10 @@ export async function openJournal(options: {
   };
 }
 
-/** The journal holds numbers. A folder of another owner, such as a mounted volume, keeps its mode. */
+/**
+ * Restricts the folder to its owner: the journal holds phone numbers. A folder of another owner, such as a mounted
+ * volume, keeps its mode.
+ */
 function restrictFolder(dir: string): void {
   try {
     chmodSync(dir, 0o700);

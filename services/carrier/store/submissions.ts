@@ -5,7 +5,7 @@ import type { ParkedReceipt, SubmissionStore } from "../app/ports.ts";
 import type { IncomingReceipt } from "../domain/message.ts";
 import { type Submission, submissionName } from "../domain/submission.ts";
 
-/** A submit. */
+/** A submit: `m` is the message's id, `s` the segment. */
 type SubmitFields = {
   m: string;
   s: number;
@@ -46,13 +46,13 @@ type ParkedDocument = {
   receipt: IncomingReceipt;
   at: Date;
   next_at: Date;
-  /** When it may be matched by recipient and sender; some documents lack the field. */
+  /** The time from which the receipt may be matched by recipient and sender; some documents lack the field. */
   parties_at?: Date;
-  /** The sweep that took it last. */
+  /** The sweep that took the receipt last. */
   taken_by?: ObjectId;
 };
 
-/** The earlier submits that are kept of one carrier id; more than a day's for a carrier that repeats its ids. */
+/** The most earlier submits kept of one carrier id: more than a day's for a carrier that repeats its ids. */
 const PER_ID_MAX = 999;
 
 /** Creates the store in MongoDB; the port explains the methods. */
@@ -73,7 +73,7 @@ export function createSubmissionStore(db: Db): SubmissionStore {
         if (!isDuplicateKey(error) || !(error instanceof MongoBulkWriteError)) {
           throw wrapMongoError(error);
         }
-        // Add to those that existed; all others were inserted.
+        // Add the submits whose id had a document already; all others were inserted.
         const again = [error.writeErrors].flat().flatMap(({ index }) => documents[index] ?? []);
         await guardMongo(submissions.bulkWrite(again.map(addToId), { ordered: true }));
       }

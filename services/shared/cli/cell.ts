@@ -35,7 +35,7 @@ export function fieldAt(row: Row, path: string): Json {
   return value ?? null;
 }
 
-/** How instants are shown: in UTC or here, and in tables without the present year. */
+/** How instants are shown: in UTC or in the local zone, and with `isShort` without the present year. */
 export type TimeStyle = { readonly isUtc: boolean; readonly isShort?: boolean };
 
 /** A value in one line; `name` is the field's. A list of objects is shown as their number. */

@@ -152,7 +152,7 @@ export function createOptions({ options, args: words }: ParsedCommand) {
     list,
     /** A list of `NAME=VALUE`, undefined when the option is absent. */
     map,
-    /** The same, and none of them for `none`. */
+    /** A list of `NAME=VALUE`; the word `none` makes an empty one. */
     mapOrNone: (name: string) => (optional(name) === "none" ? {} : map(name)),
     /** The headers of a file, each as `Name: value` on a line of its own. */
     headers(name: string): Record<string, string> | undefined {

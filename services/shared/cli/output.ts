@@ -8,9 +8,9 @@ import type { Columns } from "./table.ts";
 export const FORMATS = ["table", "wide", "json", "yaml", "csv"] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** A list: `rows` are shown as they are by the formats for programs. */
+/** The columns of a list, and its rows for tables. Formats for programs show the rows of the list unchanged. */
 export type ListView = Columns & {
-  /** The rows of a table, if they are others. */
+  /** The rows of the table, where they differ from the rows of the list. */
   readonly tableRows?: readonly Row[];
 };
 
@@ -108,7 +108,7 @@ export function failure(program: string, error: AppError, isJson: boolean): stri
   if (isJson) return `${visible(JSON.stringify({ error: { code, message, fields, ...extra } }))}\n`;
   const line = visible(message);
   if (code === "internal_error") return `${program}: ${line}\n`;
-  // The detail of a request with one fault is that fault.
+  // Leave out a fault that the message says already: with one fault the message is that fault.
   const news = fields.filter((fault) => !saysAlready(message, fault));
   const faults = news.map((fault) => ` ${fault.field}: ${visible(fault.message)}`).join("");
   return `${program}: ${line}${faults} (${code})\n`;

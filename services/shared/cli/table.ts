@@ -10,9 +10,9 @@ import type { Colors } from "./colors.ts";
  */
 export type Columns = {
   readonly columns: readonly string[];
-  /** Shown with `-o wide` too. */
+  /** Further columns, shown with `-o wide` only. */
   readonly wide?: readonly string[];
-  /** Headings of fields whose own name does not do. */
+  /** Headings of fields, where the field's name is too long or unclear. */
   readonly headings?: Readonly<Record<string, string>>;
 };
 

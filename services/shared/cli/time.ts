@@ -23,14 +23,17 @@ export function parseWhen(text: string, nowMs: number): number | undefined {
   return Math.max(0, nowMs - ageMs);
 }
 
-/** The same without its year when that is the present one, for tables: a line is narrow. */
+/** An instant as `formatWhen` writes it, without the present year: the lines of tables are narrow. */
 export function formatShort(text: string, isUtc: boolean, nowMs: number): string {
   const full = formatWhen(text, isUtc);
   const year = formatWhen(new Date(nowMs).toISOString(), isUtc).slice(0, 5);
   return full !== text && full.startsWith(year) ? full.slice(year.length) : full;
 }
 
-/** An RFC 3339 instant as people read it: `2026-07-01 14:05:09` here, or with Z in UTC. Other text as it is. */
+/**
+ * An RFC 3339 instant as people read it: `2026-07-01 14:05:09` in the local zone, or with Z in UTC. Returns other
+ * text unchanged.
+ */
 export function formatWhen(text: string, isUtc: boolean): string {
   const instantMs = parseInstant(text);
   if (instantMs === undefined) return text;

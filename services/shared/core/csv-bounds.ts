@@ -1,4 +1,4 @@
-/** The most lines of a file. The shortest number takes some eight of its 4 MiB (gateway) a line. */
+/** The most lines of a file. A file has at most 4 MiB (gateway), and a line with the shortest number some 8 bytes. */
 export const CSV_LINES_MAX = 500_000;
 
 /** The most commas, semicolons and tabs of a file, in fields too. */
@@ -11,8 +11,8 @@ const COMMA = 0x2c;
 const SEMICOLON = 0x3b;
 
 /**
- * The bound that UTF-8 text exceeds, if any. Each line and each cell is an object of the parser: 4 MiB of them take
- * it three seconds, which one pass over the bytes avoids.
+ * The bound that UTF-8 text exceeds, if any. The parser makes an object of each line and cell, which takes three
+ * seconds for 4 MiB of short ones; this pass over the bytes refuses such a file first.
  */
 export function exceededCsvBound(file: Uint8Array): "lines" | "delimiters" | undefined {
   let lines = 0;

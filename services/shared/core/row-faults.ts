@@ -2,7 +2,7 @@
 
 /** Why a row is rejected. */
 export type RowFault = {
-  /** Of a file the line, where the header is 1; of a list the index. */
+  /** The line in a file, where the header is line 1, or the index in a list. */
   readonly line: number;
   readonly field: string;
   readonly code: string;

@@ -74,7 +74,7 @@ export function splitText(body: string): TextSegments {
   return { encoding, segments };
 }
 
-/** The room in the last segment of a body, in septets or UTF-16 code units: what it has, and what is free of it. */
+/** The used and the free room in the last segment of a body, in septets or UTF-16 code units. */
 export function lastSegmentRoom(body: string): { readonly used: number; readonly free: number } {
   const { encoding, segments } = splitText(body);
   const last = segments.at(-1) ?? "";

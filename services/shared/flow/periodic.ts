@@ -49,7 +49,10 @@ export function startLoop(options: {
     }
   }
 
-  /** A timer and no signal: signals of signals live until two collections, and loops of idle processes make many. */
+  /**
+   * A timer without an abort signal: a signal made from other signals lives until the second garbage collection,
+   * and the loops of an idle process would make many.
+   */
   function wait(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);

@@ -24,7 +24,7 @@ export function createWeightedSemaphore(options: {
   readonly waitMaxMs: number;
 }): WeightedSemaphore {
   const { totalMax, keyMax, waitersMax, waitMaxMs } = options;
-  /** In the order of their turns. */
+  /** The keys with holders or waiters, in the order of their turns. */
   const entries = new Map<string, Entry>();
   let total = 0;
 

@@ -29,9 +29,9 @@ export type AuditQuery = {
   readonly caller: string;
   /** The name of the person. */
   readonly actor: string;
-  /** At or after. */
+  /** Entries at or after this instant. */
   readonly fromMs: number;
-  /** Before. */
+  /** Entries before this instant. */
   readonly toMs: number;
   readonly limit: number;
   /** The last id of the page before. */

@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 
 export { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** Gauges of prom-client that are named like counters; other metrics count the same by type. */
+/** Gauges of prom-client to remove: they are named like counters, and other metrics have the same figures by type. */
 const MISNAMED = ["handles", "requests", "resources"].map((what) => `nodejs_active_${what}_total`);
 
 /**

@@ -102,7 +102,7 @@ export async function openMongo(options: {
   };
 }
 
-/** The address orders of the hosts of a replica set: a host that is away turns no other's. */
+/** One address order for each host of a replica set: an unreachable host changes only its own order. */
 function createHostOrders() {
   const orders = new Map<string, AddressOrder>();
   const lookup: LookupFunction = (host, options, callback) => {
@@ -112,7 +112,7 @@ function createHostOrders() {
   };
   return {
     lookup,
-    /** Notes that a server, `host:port`, was not reached; without a name none was. */
+    /** Notes that a server, `host:port`, was not reached; without an argument, that no server was. */
     skip(server?: string) {
       for (const [host, order] of orders) {
         if (server === undefined || server.startsWith(`${host}:`)) order.skip(order.turn);

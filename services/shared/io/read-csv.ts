@@ -12,9 +12,9 @@ import type { RowFault } from "../core/row-faults.ts";
 import { createLoopTurns } from "../flow/loop-turns.ts";
 
 const DELIMITERS = [",", ";", "\t"] as const;
-/** One field is at most a value of 1,000 characters; a quote that never ends is found soon. */
+/** The most characters of a row, far above the 1,000 of one value: a quote that never ends is found soon. */
 const RECORD_CHARS_MAX = 200_000;
-/** A piece of short lines takes some 12 ms to parse. */
+/** The octets that are parsed in one turn of the event loop: some 12 ms for short lines. */
 const PIECE_BYTES = 16_384;
 
 /** The turns of all files in the process. */
@@ -60,7 +60,7 @@ export async function* readCsv(
     // As spreadsheets read it: a quote inside a field without quotes is a character of it.
     relax_quotes: true,
   });
-  // The loop below throws an error of either.
+  // The loop below throws the errors of the file and of the parser.
   pipeline(Readable.from(piecesOf(Buffer.from(text), signal)), parser, () => undefined);
   let names: readonly string[] | undefined;
   try {

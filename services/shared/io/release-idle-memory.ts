@@ -10,14 +10,14 @@ const SAMPLE_MS = 1000;
 const IDLE_SHARE = 0.02;
 const IDLE_SHARE_FURTHER = 0.01;
 
-/** On a slow machine an idle process uses more than that: 15 quiet samples in a row count as idle too. */
+/** On a slow machine an idle process exceeds `IDLE_SHARE`: 15 samples in a row below this share count as idle too. */
 const QUIET_SHARE = 0.06;
 const QUIET_SAMPLES = 15;
 
 /** After this many samples give up for now: a process that is never idle collects garbage as it allocates. */
 const SAMPLES_MAX = 60;
 
-/** Then, and after each collection, sampling pauses for this long. */
+/** The pause in sampling after a collection, or after `SAMPLES_MAX` samples without one. */
 const PAUSE_MS = 600_000;
 
 /**

@@ -54,9 +54,9 @@ export type RpcServerOptions = {
   readonly maxConnectionAgeGraceMs?: number;
   readonly onCall?: ((report: CallReport) => void) | undefined;
   readonly log?: RpcLog | undefined;
-  /** A limit of callers without a valid token was reached. */
+  /** Called when callers without a valid token reach one of their limits. */
   readonly onUnauthenticatedLimit?: ((limit: UnauthenticatedLimit) => void) | undefined;
-  /** The time until the request of such a caller has arrived whole. 10 s. */
+  /** How long the request of a caller without a valid token may take to arrive. 10 s. */
   readonly unauthenticatedArrivalMs?: number;
   /** Another server's health, for a port that serves nothing else. */
   readonly health?: HealthControl | undefined;

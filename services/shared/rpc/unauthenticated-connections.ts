@@ -126,7 +126,7 @@ export function createUnauthenticatedGuard(options: {
       trust(session, connection);
       return true;
     }
-    // A stream that ends with another code than "no error" emits one.
+    // A stream that ends with another code than "no error" emits an error, which would end the process.
     stream.on("error", () => {});
     stream.once("aborted", () => charge(session, connection, RESET_COST));
     if (!charge(session, connection, 1)) return false;

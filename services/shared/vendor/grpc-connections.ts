@@ -49,7 +49,7 @@ function limitDials(connector: Connector): void {
   };
 
   connector.connect = function (this: Connector, ...how) {
-    // A failed dial ends its connector's session. With a shared connector, a late failure would end the next one's.
+    // A failed dial ends the session of its connector. If dials shared one, a late failure would end the next session.
     const own: Connector = Object.create(this);
     const dial: Dial = { isOver: false, socket: undefined };
     dials.set(own, dial);

@@ -29,7 +29,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Of each page and file. */
+/** The headers of each page and file. */
 export const CONSOLE_HEADERS: Readonly<Record<string, string>> = {
   "Content-Security-Policy": POLICY,
   "X-Frame-Options": "DENY",
@@ -67,7 +67,7 @@ export function createConsoleFiles(
   };
 }
 
-/** The pages are asked for again each time; the names of their assets change with the content. */
+/** Browsers request a page again each time, and an asset once: its name changes with its content. */
 const PAGE_CACHE = "no-cache";
 const ASSET_CACHE = "public, max-age=31536000, immutable";
 

@@ -15,8 +15,8 @@ const SHOWN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Answers the request that the provider sends the browser back with. It leads to the sign-in page with a one-time link,
- * or a refusal's name, and nowhere else: no part of the request's address is in the answer's.
+ * Answers the request with which a browser returns from the provider. It redirects to the sign-in page only, with a
+ * one-time link or the name of a refusal, and copies no part of the request's address.
  */
 export async function answerOidcCallback(
   context: Context,
@@ -24,7 +24,7 @@ export async function answerOidcCallback(
     readonly cookie: SecretCookie;
     /** The path of the sign-in page. */
     readonly signIn: string;
-    /** Throws `rate_limited` in a flood. */
+    /** Throws `rate_limited` when there are too many sign-ins. */
     readonly admit: () => Promise<void> | void;
     /** Returns the token of the one-time link. */
     readonly complete: (browserSecret: string) => Promise<string>;

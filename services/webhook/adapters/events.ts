@@ -24,7 +24,7 @@ const NEWER_DELIVERIES_MAX = 120;
 const NEWER_RETRY_AFTER_MS = 30_000;
 
 /**
- * How many of those wait per process. Each uses one of the consumer's places for unacknowledged
+ * Events of a newer version that wait per process. Each uses one of the consumer's places for unacknowledged
  * events; without a free place no other event is delivered. Further ones become dead letters.
  */
 const NEWER_WAITING_MAX = 500;

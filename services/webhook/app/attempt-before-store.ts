@@ -42,8 +42,8 @@ export type AttemptsBeforeStore = {
 export type StartedDelivery = { readonly id: string; readonly endpointId: string };
 
 /**
- * How long `results` waits: `quietMs`, then as long as many results are missing from endpoints that
- * responded to any request within the last `quietMs`, at most `limitMs`.
+ * How long `results` waits: `quietMs` at first, then up to `limitMs` in all, while more than a few results are
+ * missing from endpoints that responded to any request within the last `quietMs`.
  */
 export type Wait = { readonly quietMs: number; readonly limitMs: number };
 
@@ -53,7 +53,7 @@ export type Wait = { readonly quietMs: number; readonly limitMs: number };
  */
 const STORED_MAX = 20_000;
 
-/** A batch does not wait for its last few results: writing those twice is cheaper. */
+/** A batch does not wait for its last 8 results, or its last eighth if that is more: writing those twice is cheaper. */
 const FEW = { deliveries: 8, share: 1 / 8 } as const;
 
 /** Endpoints whose last response time is cached. */

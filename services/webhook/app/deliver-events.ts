@@ -82,7 +82,7 @@ export async function deliverEvents(
     try {
       for (const planned of plan(parts, events, byTenant)) {
         const { id, tenantId, endpointId } = planned;
-        // The same event twice in a batch: the batch is acknowledged as a whole.
+        // Skip an event that the batch has twice: the batch is acknowledged as a whole.
         if (own.has(id)) continue;
         // Reserve last, when nothing can throw any more.
         const isReserved = parts.dispatcher.reserve(tenantId, endpointId);

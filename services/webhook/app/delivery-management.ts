@@ -46,7 +46,7 @@ export async function getDelivery<S>(
   return (await parts.deliveries.get(tenantId, endpointId, deliveryId, withBody)) ?? noDelivery();
 }
 
-/** Six statuses, two events of each, ten endpoints, and those that were deleted since. */
+/** The most deliveries listed: six statuses with two events each, for ten endpoints and for others deleted since. */
 const MESSAGE_DELIVERIES_MAX = 500;
 
 /** The deliveries of a message's events, oldest first. */
@@ -92,7 +92,8 @@ export async function recoverDeliveries<S, Answer>(
   const endpoint = await findEnabled(parts, request);
   const nowMs = activation(parts, endpoint);
   let recovered = 0;
-  // Too many for one transaction. Deliveries recovered by a repeated call stay recovered and count.
+  // Outside the transaction: the deliveries are too many. If `runOnce` repeats this, those recovered before stay
+  // so and count.
   const result = await runOnce(async () => {
     const { endpointId, sinceMs } = request;
     recovered += await parts.deliveries.recover(endpointId, sinceMs, parts.attemptsMax, nowMs);

@@ -9,7 +9,7 @@ export type DisabledEndpoints = {
   currentVersion(): number;
 };
 
-/** More than can be disabled during one attempt; the least recent are evicted first. */
+/** Endpoints kept, more than can be disabled during one attempt; the least recent are evicted first. */
 const ENDPOINTS_KEPT = 10_000;
 
 export function createDisabledEndpoints(): DisabledEndpoints {

@@ -79,8 +79,8 @@ export function createHealthKeeper(parts: HealthKeeperParts): HealthKeeper {
           { error, endpoint_id: endpointId },
           "the health record could not be written",
         );
-        // The next failure writes the same change again. A success must be written before any later
-        // failure can disable the endpoint, so it stays first until the next attempt ends.
+        // Drop a failure that was not written: the next failed attempt makes the same change. Keep a success first
+        // until the next attempt ends: it must be written before a later failure can disable the endpoint.
         if (next.change.kind !== "clear") continue;
         const isOvertaken = chain.waiting.some(({ change }) => change.kind === "clear");
         if (!isOvertaken) chain.waiting = [next, ...chain.waiting];

@@ -96,7 +96,7 @@ export type DeliveryQueue = {
 export type DeliveryFilter = EndpointKey & {
   readonly statuses: readonly DeliveryStatus[];
   readonly eventType: string;
-  /** 0 means open. */
+  /** Bounds of the creation time; 0 means no bound. */
   readonly createdAfterMs: number;
   readonly createdBeforeMs: number;
   readonly limit: number;
@@ -113,7 +113,7 @@ export type DeliveryLog = {
     deliveryId: string,
     withBody?: boolean,
   ): Promise<Delivery | undefined>;
-  /** Those of events of one message, oldest first; at most `limit`. */
+  /** The deliveries of one message's events, oldest first; at most `limit`. */
   ofMessage(tenantId: string, messageId: string, limit: number): Promise<Delivery[]>;
 };
 

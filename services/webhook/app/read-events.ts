@@ -65,13 +65,13 @@ export type EventPage = { readonly bodies: readonly string[]; readonly cursor: s
 /** Longest wait of one call. Proxies end idle connections after 30 or 60 seconds. */
 export const EVENTS_WAIT_MAX_MS = 20_000;
 
-/** Calls that one process lets wait: each counts among the calls that it takes at all. */
+/** The most waiting calls of one process: each uses one of the places for calls in progress. */
 const WAITS_MAX = 256;
 
-/** Entries that one call reads at most: of a tenant with many events, few may be of the mode and types. */
+/** The most entries that one call reads: few events of a tenant may have the requested mode and types. */
 const SCAN_MAX = 250;
 
-/** A notice comes while the entry is being stored. */
+/** The wait between a notice and the read: a notice comes while its entry is still being stored. */
 const NOTICE_LEAD_MS = 25;
 
 /** The longest time between two reads while waiting, as a notice may be lost. */

@@ -10,7 +10,7 @@
  */
 const STARTS_PER_TURN = 64;
 
-/** How many of those may be to slow endpoints while others wait. */
+/** Attempts to slow endpoints per event-loop turn while attempts to others wait. */
 const SLOW_STARTS_PER_TURN = 32;
 
 /** An attempt that waits to start. */

@@ -66,7 +66,7 @@ export type ConcurrencyLimiter = {
   /** Seeds a fresh endpoint with a response time from before this process started. */
   seedLatency(endpointId: string, durationMs: number): void;
   isSlow(endpointId: string): boolean;
-  /** Whether the endpoint responds within `QUICK_RESPONSE_MS`, or little later. */
+  /** Whether the endpoint has responded within `QUICK_RESPONSE_MS`, and since then within `QUICK_NO_MORE_MS`. */
   isQuick(endpointId: string): boolean;
   readonly inUse: PermitsInUse;
 };

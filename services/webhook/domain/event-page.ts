@@ -52,12 +52,12 @@ function isSelected(event: WebhookEvent, { tenantId, mode, types }: EventSelecti
   return types.size === 0 || types.has(event.type);
 }
 
-/** The text of a place. */
+/** Writes a place as text. */
 export function formatPlace({ seq, skip }: EventPlace): string {
   return `${seq}.${skip}`;
 }
 
-/** Reads it; undefined for any other text. */
+/** Reads a place that `formatPlace` wrote; undefined for any other text. */
 export function parsePlace(text: string): EventPlace | undefined {
   const found = /^([1-9]\d{0,14})\.(\d)$/.exec(text);
   return found === null ? undefined : { seq: Number(found[1]), skip: Number(found[2]) };

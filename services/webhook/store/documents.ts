@@ -5,7 +5,7 @@ import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import type { Attempt, Claimed, Delivery, DeliveryStatus } from "../domain/delivery.ts";
 import type { Endpoint, EndpointMode, EndpointStatus } from "../domain/endpoint.ts";
 
-/** `endpoints`. */
+/** A document of the collection `endpoints`. */
 export type EndpointDocument = {
   _id: string;
   tenant_id: string;
@@ -28,7 +28,10 @@ export type EndpointDocument = {
   updated_at: Date;
 };
 
-/** `deliveries`. `next_attempt_at` exists only while pending; the queue's index depends on that. */
+/**
+ * A document of the collection `deliveries`. `next_attempt_at` exists only while pending; the queue's index
+ * depends on that.
+ */
 export type DeliveryDocument = {
   _id: string;
   tenant_id: string;
@@ -49,7 +52,7 @@ export type DeliveryDocument = {
   created_at: Date;
   activated_at: Date;
   trace?: string;
-  /** Absent for other events, and from deliveries of version 0.2.0. */
+  /** Absent when the event is not about a message, and in deliveries of version 0.2.0. */
   message_id?: string;
   /** The message's text is removed from the body when the delivery ends. */
   redacts?: true;

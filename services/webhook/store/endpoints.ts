@@ -121,7 +121,7 @@ function createHealthStore(endpoints: Collection<EndpointDocument>): HealthStore
   return {
     clearFailing: (endpoint) =>
       update(
-        // Any mark of the URL, also a later one: clocks may differ by more than the time between.
+        // Clear every mark of this URL, also one with a later time: the clocks of two replicas may differ.
         { _id: endpoint.id, url: endpoint.url, failing_since: { $ne: null } },
         { $set: { failing_since: null, warned_at: null } },
       ),

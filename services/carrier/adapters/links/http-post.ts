@@ -66,7 +66,7 @@ export function createHttpPoster(target: HttpTarget): HttpPoster {
       let isConnected = false;
       const { turn } = addresses;
       const fail = (error: Error) => {
-        // A server that ends its connection is there.
+        // Keep the address of a server that ended an open connection: it is reachable. Skip one that did not answer.
         if (signal.aborted || !isConnected) addresses.skip(turn);
         reject(new HttpFailure(signal.aborted ? "timeout" : codeOf(error), isConnected));
       };
@@ -74,7 +74,7 @@ export function createHttpPoster(target: HttpTarget): HttpPoster {
       try {
         request = open(target.url, { agent, method, headers, signal });
       } catch (error) {
-        // For example an invalid header.
+        // Node throws here, for example for an invalid header.
         fail(error as Error);
         return;
       }

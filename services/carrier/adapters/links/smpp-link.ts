@@ -34,7 +34,7 @@ import { readInbound } from "./read-inbound.ts";
 /** A prepared submit_sm. */
 type SmppPayload = {
   readonly fields: Partial<PduBody<"submit_sm">>;
-  /** Without the message id parameter, which `submit` adds. Present when they concatenate or hold the text. */
+  /** The parameters that concatenate or hold the text, if any; `submit` adds the one with the message id. */
   readonly tlvs: Tlvs | undefined;
 };
 
@@ -65,7 +65,7 @@ export function createSmppLink(options: {
   readonly events: LinkEvents;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Shared by the binds of the connector. */
+  /** Decides whether submits carry optional parameters; the binds of the connector share it. */
   readonly parameters?: OptionalParameters;
 }): Link {
   const { connectorId, settings, events, log, clock } = options;
@@ -163,7 +163,8 @@ export function createSmppLink(options: {
     async submit({ messageId, index, payload }) {
       const { fields, tlvs } = payload as SmppPayload;
       const isOn = parameters.isOn(client.peerVersion);
-      // Prepared with parameters that may not be sent any more: its queue returns it, to be prepared without.
+      // Prepared with parameters, which the carrier does not take now: the message returns to its queue, to be
+      // prepared without.
       if (tlvs !== undefined && !isOn && index === 0) return NO_PARAMETERS;
       const hasParameters = isOn || tlvs !== undefined;
       const token = writeToken({ messageId, index, hasParameters });
@@ -289,7 +290,7 @@ function toPartOutcome(
 ): PartOutcome {
   switch (outcome.kind) {
     case "accepted":
-      // A placeholder id for every message would match each receipt to the newest message.
+      // Drop an id that is a placeholder, such as zeros: each receipt would match the newest message.
       return {
         kind: "accepted",
         carrierMessageId: isNoId(outcome.messageId) ? "" : outcome.messageId,
@@ -304,7 +305,7 @@ function toPartOutcome(
     case "unknown":
       return { kind: "unknown", code: outcome.reason };
     case "not_sent":
-      // This carrier can never take a message that cannot be encoded.
+      // Refuse a message that cannot be encoded for this carrier: a retry would fail in the same way.
       return outcome.reason === "unencodable"
         ? { kind: "refused", code: "unencodable", disposition: "permanent" }
         : { kind: "not_sent", code: outcome.reason };

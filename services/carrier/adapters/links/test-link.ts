@@ -21,9 +21,9 @@ const NO_ANSWER_MS = 2000;
 /** After a restart, receipts of submissions up to this age are sent again. */
 const REPLAY_MS = 300_000;
 const REPLAY_MAX = 100_000;
-/** Submits whose count is kept. */
+/** Messages whose number of submits is kept in memory. */
 const COUNTED_SUBMITS_MAX = 100_000;
-/** A count and age at which every test number accepts that refuses the first submits. */
+/** A number of submits, and a time since the first, at which test numbers that refuse the first submits accept. */
 const LAST_ATTEMPT = { count: 100, sinceMs: 3_600_000 } as const;
 
 const REFUSALS: Readonly<Record<TestRefusal, PartOutcome>> = {

@@ -14,7 +14,7 @@ const POOLS_MAX = 2000;
 /** An idle connection is closed after this time. */
 const IDLE_MS = 30_000;
 
-/** The guard also checks URLs when they are saved. */
+/** Opens the client with its SSRF guard, which the caller also needs: it checks URLs when they are saved. */
 export function openHttpClient(
   config: WebhookConfig,
   metrics: ConnectionMetrics,

@@ -22,7 +22,7 @@ export type RequestContext = {
 /** How long the body of a 2xx response is read: a complete response keeps the connection. */
 const BODY_GRACE_MS = 1000;
 
-/** Ends once: with a result, or with none when it was stopped before it was written. */
+/** One request. It ends once: with a result, or without one when it was stopped before it was written. */
 export class HttpRequest implements ConnectionListener {
   readonly endpointId: string;
   readonly #parts: RequestContext;
