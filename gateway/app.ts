@@ -54,7 +54,7 @@ export type AppParts = AdmissionParts & {
   readonly onFinish: (request: FinishedRequest) => void;
 };
 
-/** Statuses that are documented without RateLimit headers. A large body may have paid before it gets one of them. */
+/** Statuses documented without RateLimit headers, although a large body may already have taken tokens. */
 const BEFORE_LIMIT: ReadonlySet<number> = new Set([401, 408, 413]);
 
 const NO_TRACE: Readonly<Record<string, string>> = {};
@@ -69,7 +69,7 @@ export function createApp(parts: AppParts): Koa {
   return app;
 }
 
-/** Requests of the API pass by the pages and the console, which have no path below `/v1/`. */
+/** Skips the pages and the console for API requests: neither has a path below `/v1/`. */
 function byPath(
   { pages, console }: AppParts,
   api: (context: Context) => Promise<void>,
@@ -228,13 +228,13 @@ function lacksScope({ session }: Caller, scope: string): string {
 
 /**
  * Admits a large body before it is read: otherwise bodies without a valid key, or beyond the rate limit, would take
- * memory and time. Returns whether the body is of use.
+ * memory and time. Returns whether to keep the body: false outside the API, and without an operation.
  */
 async function admitLarge(parts: AppParts, context: Context, bytes: number): Promise<boolean> {
   const state = context.state as RequestState;
   if (!isApi(context)) return false;
   const caller = await identify(parts, context);
-  // The length of a chunked body is not known yet: it pays the rest when it is complete.
+  // The length of a chunked body is not known yet: `dispatch` charges the rest when the body is complete.
   const isAnnounced = context.req.headers["content-length"] !== undefined;
   await charge(parts, context, caller, isAnnounced ? bytes : LARGE_BYTES);
   if (operationFor(state.match, context.method) === undefined) return false;
@@ -242,7 +242,7 @@ async function admitLarge(parts: AppParts, context: Context, bytes: number): Pro
   return true;
 }
 
-/** Adds a release to those of the request. One that comes after the end, as from a client that left, runs at once. */
+/** Adds a release to those of the request. After the request's end, as when the client left, it runs at once. */
 function releaseAtEnd(state: RequestState, one: () => void): void {
   if (state.isFinished === true) one();
   else state.releases = [...(state.releases ?? []), one];

@@ -156,10 +156,10 @@ async function openConnections(context: ServiceContext, config: GatewayConfig) {
   return { redis, nats };
 }
 
-/** Files that a gateway writes at once: at most one of an account. */
+/** Statement files that a gateway writes at once: at most one for an account. */
 const EXPORTS = { totalMax: 8, keyMax: 1, waitersMax: 1, waitMaxMs: 1000 } as const;
 
-/** Requests that wait for events; one that finds no room is refused at once. */
+/** Requests that wait for events; a further one is refused at once. */
 const EVENT_WAITS = {
   totalMax: EVENT_WAITS_MAX,
   keyMax: EVENT_WAITS_PER_ACCOUNT,

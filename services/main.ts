@@ -24,7 +24,7 @@ const SERVICES: Readonly<Record<string, () => Promise<ServiceModule>>> = {
 };
 
 /**
- * Signals end a process that is still loading, and a migration, whose steps may all be interrupted. The first
+ * Signals that end a process while it loads or migrates; every step of a migration may be interrupted. The first
  * process of a container has no default handlers: without these it would ignore signals until the grace period
  * is over. A service with work to finish replaces them (`shared/io/lifecycle.ts`).
  */

@@ -60,7 +60,7 @@ export async function migrate(env: NodeJS.ProcessEnv): Promise<number> {
     else log.fatal({ error }, "the migration failed");
     return 1;
   } finally {
-    // An open connection would keep the process alive, and the caller would wait without an end.
+    // An open connection would keep the process alive, and its caller would wait for ever.
     await Promise.allSettled(opened.map((connection) => connection.close()));
   }
 }

@@ -27,8 +27,8 @@ export function addressOf(
 }
 
 /**
- * Authenticates the caller and checks its address: 401, 403 `ip_not_allowed`. `charge` always follows; a function that
- * awaits both allocates 2 KB more for each request (`make bench-allocation`).
+ * Authenticates the caller and checks its address; throws 401, or 403 `ip_not_allowed`. Callers always call `charge`
+ * next. One function that awaits both would allocate 2 KB more for each request (`make bench-allocation`).
  */
 export async function identify(parts: AdmissionParts, context: Context): Promise<Caller> {
   const { headers, rawHeaders, socket } = context.req;
@@ -50,8 +50,8 @@ export async function identify(parts: AdmissionParts, context: Context): Promise
 }
 
 /**
- * Takes the tokens of a request with a body of `bodyBytes`, less those it has paid: 429. A large body pays before it is
- * read, by its announced length, and the rest afterwards.
+ * Takes the tokens of a request with a body of `bodyBytes`, less those already taken; throws 429 when too few are left.
+ * A large body is charged before it is read, by its announced length, and for the rest afterwards.
  */
 export async function charge(
   { rateLimiter }: AdmissionParts,

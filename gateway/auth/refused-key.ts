@@ -4,7 +4,7 @@ import type { SecretEnd } from "./caller-cache.ts";
 export const UNKNOWN_KEY =
   "The API key is unknown. Check that it is whole, and that it belongs to this service.";
 
-/** Only a caller that presents the whole secret of such a key reads these, so a stranger learns nothing. */
+/** Texts for ended keys. Only a caller that presents the whole secret gets one, so a stranger learns nothing. */
 const ENDED: Readonly<Record<SecretEnd, string>> = {
   revoked: "The API key was revoked. Send another key of your account.",
   expired: "The API key has expired. Send another key of your account.",
@@ -21,8 +21,8 @@ const NO_KEY =
 const KEY_FORM = /^sk_(?:live|test)_[A-Za-z0-9_-]{43}$/;
 
 /**
- * The refusal of an `Authorization` header, by its form and by the end of its key; undefined for a key that never
- * existed.
+ * The refusal of an `Authorization` header, by its form and by the end of its key; `end` is undefined for an unknown
+ * key.
  */
 export function refusedKey(header: string | undefined, end?: SecretEnd): AppError {
   return new AppError("unauthenticated", end === undefined ? textOf(header) : ENDED[end]);

@@ -26,7 +26,7 @@ export const showSecondFactor: ConsoleRoute = async (parts, context) => {
   };
 };
 
-/** Shows a new secret, which counts when a code has confirmed it. */
+/** Shows a new secret. The factor is on only after a code has confirmed the secret. */
 export const beginSecondFactor: ConsoleRoute = async (parts, context) => {
   const { caller, session } = await admitPerson(parts, context);
   const { secret, uri } = await asPerson(context, caller, () =>
@@ -36,7 +36,7 @@ export const beginSecondFactor: ConsoleRoute = async (parts, context) => {
   context.body = { data: { object: "second_factor_secret", secret, uri } };
 };
 
-/** Turns it on, and shows the recovery codes. */
+/** Turns the second factor on, and shows the recovery codes. */
 export const enableSecondFactor: ConsoleRoute = async (parts, context) => {
   const { caller, session } = await admitPerson(parts, context);
   const { code } = await readJson(parts, context, validateCode);

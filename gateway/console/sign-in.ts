@@ -32,7 +32,7 @@ export const listSignInMethods: ConsoleRoute = async (parts, context) => {
 export const signIn: ConsoleRoute = async (parts, context) => {
   const address = await admitWithoutSession(parts, context);
   const { email } = await readJson(parts, context, validateSignIn);
-  // Attempts are counted by it.
+  // The tenant service counts attempts by network.
   const network = networkOf(address);
   await rpcAnswer(parts.tenants.requestSignIn({ email: String(email), address: network }));
   // The same answer for an address without an account.

@@ -49,7 +49,7 @@ import {
 } from "./references.ts";
 import { EVENT_CALLBACKS, EVENT_EXAMPLES, WEBHOOKS } from "./webhook-events.ts";
 
-/** The addresses in the document. */
+/** The addresses that the document contains. */
 export type DocumentOptions = {
   /** The address of the API; `/` means the same host as the document. */
   readonly baseUrl: string;
@@ -108,8 +108,8 @@ export function buildOpenApi(operations: readonly Operation[], options: Document
 }
 
 /**
- * Words that may be null, by the name of what they are otherwise. A map has a `title` instead: a generator for Java
- * warns of a reference to one.
+ * Schemas of a word or null, by the schema name of the word alone. A map schema has a `title` and no name: a generator
+ * for Java warns of a reference to a map.
  */
 const NULLABLE: Readonly<Record<string, Nullable>> = {
   TrafficClass: TRAFFIC_CLASS,
@@ -226,13 +226,13 @@ function bodySchema({ name, isRequired }: NonNullable<OperationDoc["body"]>): Sc
   return isRequired ? schema : { anyOf: [schema, { type: "null" }] };
 }
 
-/** The other form of a request's body: a file. */
+/** Describes the CSV form of a request's body; empty when the operation takes no file. */
 function describeFile(example: string | undefined): string {
   if (example === undefined) return "";
   return `\n\nA file has \`Content-Type: text/csv\`:\n\n\`\`\`csv\n${example.trim().replaceAll("\r", "")}\n\`\`\``;
 }
 
-/** The other form of a response. */
+/** The CSV form of a response; empty when the operation answers JSON only. */
 function csvContent(example: string | undefined) {
   if (example === undefined) return {};
   return { "text/csv": { schema: { type: "string" }, example } };

@@ -28,7 +28,7 @@ export type SuccessResponse = {
   /** Absent when the response has no body. */
   readonly schema?: Schema;
   readonly example?: unknown;
-  /** The same as `text/csv`, where the caller may ask for it. */
+  /** An example of the response as `text/csv`, where the caller may ask for it. */
   readonly csvExample?: string;
   readonly headers?: readonly HeaderName[];
   /** Operations on the created resource: operation id to the name of its id parameter. */
@@ -56,7 +56,7 @@ export type OperationDoc = {
   readonly params?: Readonly<Record<string, Schema>>;
   readonly query?: QuerySchema;
   readonly body?: {
-    /** Its schema among the document's components. */
+    /** The name of the body's schema among the document's components. */
     readonly name: string;
     readonly isRequired: boolean;
     readonly example: unknown;
@@ -65,7 +65,7 @@ export type OperationDoc = {
   };
   readonly takesIdempotencyKey?: boolean;
   readonly response: SuccessResponse;
-  /** Whether the `url` of the request then gets events. */
+  /** Whether events are sent to the `url` in the request afterwards. */
   readonly isFollowedByEvents?: boolean;
   /** Error codes of this operation, in addition to those of every operation. */
   readonly errors: readonly ErrorCode[];

@@ -16,12 +16,12 @@ import { createSiteLoader, type Site } from "./site/load-site.ts";
 
 export type PagesOptions = { readonly baseUrl: string; readonly docsUrl: string };
 
-/** Browsers ask again after five minutes, with the ETag. A new release's pages may be older for that long. */
+/** Browsers ask again after five minutes, with the ETag. After an upgrade they may show old pages for that long. */
 const PAGE_CACHE = "public, max-age=300";
 const OPENAPI_PATH = "/openapi.json";
 const ASSET_CACHE = "public, max-age=31536000, immutable";
 
-/** The parts of the site that only a request below one of these paths, or for one of these files, needs. */
+/** Paths and files of the site. A request for one of them builds the site, unless it is built already. */
 const PLACES = /^\/(docs|reference|guides|errors|examples|assets|api\/migrations)(\/|\.md$|$)/;
 const FILES = /^\/(search\.json|llms\.txt|llms-full\.txt|index\.md)$/;
 
@@ -92,7 +92,7 @@ function findFile(site: Site, path: string, own: string): Found | undefined {
   return own.startsWith("/assets/") ? otherRelease(site, own) : undefined;
 }
 
-/** Paths with another name now; relative, so that they are right behind any prefix. */
+/** Redirects of renamed paths; the targets are relative, so that they are right behind any prefix. */
 const RENAMED: Readonly<Record<string, string>> = {
   "/errors": "guides/errors",
   "/examples": "examples/send",
@@ -101,7 +101,8 @@ const RENAMED: Readonly<Record<string, string>> = {
 
 /**
  * An asset under the hash of another release: during an upgrade a browser may have its page from one replica and asks
- * another one for the style sheet. This release's content must not be kept under that name.
+ * another one for the style sheet. Browsers cache this release's content under that name
+ * for five minutes only.
  */
 function otherRelease(site: Site, path: string): Found | undefined {
   for (const file of site.values()) {
@@ -115,7 +116,7 @@ function respond(context: Context, file: SiteFile, policy: string, cacheControl:
   sendFile(context, file, cacheControl);
 }
 
-/** Sends the page for addresses that do not exist; it is not kept, because a next release may have the address. */
+/** Sends the page for addresses that do not exist; browsers must not cache it: a next release may have the address. */
 function respondNotFound(context: Context, page: SiteFile, policy: string): void {
   context.status = 404;
   setPolicy(context, page, policy);

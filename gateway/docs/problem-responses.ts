@@ -52,7 +52,7 @@ export type ProblemResponses = {
   readonly components: Readonly<Record<string, object>>;
 };
 
-/** Describes the problems of an operation that answers `errors` besides those that every operation may answer. */
+/** Describes the problems of an operation: `errors`, and those that every operation may answer. */
 export function problemResponses(
   errors: readonly ErrorCode[],
   docsUrl: string,

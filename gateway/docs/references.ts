@@ -1,10 +1,10 @@
 /** References to named schemas, put in place of their copies. */
 import { objectOrNull, type Schema } from "../schemas/schema-parts.ts";
 
-/** The reference that replaces a schema object in the document. */
+/** Schema objects and the reference that replaces each in the document. */
 export type Stands = ReadonlyMap<unknown, object>;
 
-/** A schema of a word, or null. It validates in one piece. */
+/** The schema of a word or null as one schema, which validates requests. The document shows a union instead. */
 export type Nullable = {
   readonly type: readonly [unknown, "null"];
   readonly description: string;
@@ -16,7 +16,7 @@ export function withoutNull(schema: Nullable): Schema {
   return { ...schema, type: schema.type[0], enum: schema.enum.filter((word) => word !== null) };
 }
 
-/** The reference or null: generators give numbers for names to the types of one piece. */
+/** A union of the reference and null. From a schema in one piece, generators make type names with numbers. */
 export function referenceOrNull(name: string, { description }: Nullable): Schema {
   return objectOrNull({ $ref: `#/components/schemas/${name}` }, description);
 }

@@ -18,7 +18,7 @@ type Described = {
   readonly summary: string;
   readonly description: string;
   readonly schema: EventSchemaName;
-  /** Absent for a type that is announced and not sent. */
+  /** An example body; absent for an event type that is documented but not sent yet. */
   readonly example?: unknown;
 };
 
@@ -273,8 +273,8 @@ export const WEBHOOKS = Object.fromEntries(
 ) as Readonly<Record<EventType, { readonly post: WebhookOperation }>>;
 
 /**
- * The events as callbacks of the operation that names their address, one for each schema. Generators that leave out the
- * types that no operation uses, such as oapi-codegen, keep those of the webhooks by them.
+ * The events as callbacks of the operation that sets the webhook's address, one for each schema. Some generators, such
+ * as oapi-codegen, leave out types that no operation uses; the callbacks make them keep the types of events.
  */
 export const EVENT_CALLBACKS = Object.fromEntries(
   [...new Set(Object.values(EVENTS).map(({ schema }) => schema))].map((schema) => [

@@ -25,7 +25,7 @@ export function createAccessLog(
   });
   // The line holds no personal data and no text of the client, so redaction is off.
   const lines = log.child({}, { redact: [] });
-  /** Cache of the series: finding one costs more than adding to it. */
+  /** Cache of the metric series by labels: finding a series costs more than adding to it. */
   const series = new Map<string, { observe(seconds: number): void }>();
   const seriesOf = ({ method, route, status }: Series) => {
     const key = `${method} ${status} ${route}`;

@@ -22,10 +22,10 @@ export type BodyBudget = {
   reserve(evict: () => void): BodyReservation;
 };
 
-/** Bodies received at once. */
+/** Most bodies that are being received at once. */
 const RECEIVED_MAX = 2048;
 
-/** Bytes kept for all bodies: 48 MiB of the 512 MiB that the chart gives the process by default. */
+/** Most bytes kept for all bodies: 48 MiB of the 512 MiB that the chart gives the process by default. */
 const BYTES_MAX = 50_331_648;
 
 /** Creates the budget of one server. */
@@ -33,7 +33,7 @@ export function createBodyBudget(
   bounds = { receivedMax: RECEIVED_MAX, bytesMax: BYTES_MAX },
 ): BodyBudget {
   type Entry = { bytes: number; isEvicted: boolean; evict: (() => void) | undefined };
-  /** The oldest first. */
+  /** Bodies that are being received, the oldest first. */
   const received = new Set<Entry>();
   let total = 0;
 
@@ -67,7 +67,7 @@ export function createBodyBudget(
         shrink: () => free(entry),
         complete() {
           received.delete(entry);
-          // The reservation lives as long as the request, and this keeps the whole body reader alive.
+          // The reservation lives as long as the request, and `evict` would keep the whole body reader alive.
           entry.evict = undefined;
         },
         release() {

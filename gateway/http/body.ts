@@ -72,7 +72,7 @@ export async function readBody(
 
 const EMPTY = Buffer.alloc(0);
 
-/** The turns of all bodies in tiny chunks: a fifth of the event loop. */
+/** The loop turns of all bodies in tiny chunks: together they get a fifth of the event loop's time. */
 const turns = createLoopTurns(4);
 
 /** True for a body that is announced as CSV. Its encoding is checked where it is read. */
@@ -116,8 +116,8 @@ type Collecting = BodyLimits & {
 };
 
 /**
- * `waiting`: nothing is read from the socket until an admission or a turn has come, and the body may end with what
- * was read before.
+ * `waiting`: the socket is paused until the body is admitted or gets a loop turn. `waiting, ended`: the body has ended
+ * meanwhile, with bytes that were read before the pause.
  */
 type BodyState = "reading" | "waiting" | "waiting, ended" | "done";
 
@@ -132,7 +132,7 @@ function collect(request: IncomingMessage, options: Collecting): Promise<Buffer>
     let nextPauseAt = CHUNKS_BEFORE_CHECK;
     let state: BodyState = "reading";
     const stateNow = (): BodyState => state;
-    /** The refusal of a chunked body, which waits for the end: 413 comes first. */
+    /** The refusal of a chunked body; thrown at its end, because a 413 takes precedence. */
     let refusal: unknown;
     const timer = setTimeout(() => {
       fail(new AppError("request_timeout", "The request body did not arrive in time."));
@@ -166,13 +166,13 @@ function collect(request: IncomingMessage, options: Collecting): Promise<Buffer>
         isKept = false;
         refusal = error;
       }
-      // The wait was not the client's.
+      // Restart the timeout: the client did not cause the wait.
       if (stateNow() === "waiting") timer.refresh();
       if (isKept) return;
       buffer = createGrowableBuffer(0);
       reservation.shrink();
     }
-    /** Reads nothing more from the socket meanwhile; what it has read already still comes. */
+    /** Pauses the socket until `work` ends; bytes that were read before still arrive. */
     async function waitFor(work: Promise<void>): Promise<void> {
       state = "waiting";
       pauseRequests(socket);
@@ -192,7 +192,7 @@ function collect(request: IncomingMessage, options: Collecting): Promise<Buffer>
       else reject(refusal);
     }
     function onAbort(): void {
-      // A request also closes after its end.
+      // `close` also follows a body that has ended completely.
       if (state !== "waiting, ended") fail(incomplete());
     }
     function fail(error: unknown): void {
@@ -210,7 +210,7 @@ function collect(request: IncomingMessage, options: Collecting): Promise<Buffer>
       request.off("close", onAbort);
     }
     request.on("data", onData);
-    // All are removed at the first that ends the body; `once` would wrap each.
+    // `finish` removes all listeners; `once` would wrap each in a further function.
     request.on("end", onEnd);
     request.on("error", onAbort);
     request.on("close", onAbort);
@@ -244,5 +244,5 @@ function wrongType({ headers, rawHeaders }: IncomingMessage, takesCsv: boolean):
   return refused(`The body is ${given.trim()}. Send it with ${wanted}.`);
 }
 
-/** How much of a media type a problem shows. */
+/** Characters of a media type that a problem shows. */
 const TYPE_CHARS_MAX = 64;

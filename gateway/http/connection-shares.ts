@@ -16,7 +16,7 @@ export type ConnectionShares = {
 
 /** Creates the shares. Addresses for which `isExempt` is true, such as trusted proxies, have no limit. */
 export function createConnectionShares(max: number, isExempt: AddressMatcher): ConnectionShares {
-  /** The oldest connection first. */
+  /** Counted connections by network, the oldest first. */
   const byNetwork = new Map<string, Set<Socket>>();
   const networks = new WeakMap<Socket, string>();
 

@@ -60,7 +60,7 @@ export function endAfterDrain(res: ServerResponse): void {
     drained += chunk.length;
     chunks += 1;
     idle.refresh();
-    // Tiny chunks cost too much to be read for a client that is refused.
+    // The client is refused anyway, and reading tiny chunks costs too much.
     const isTiny = chunks > CHUNKS_BEFORE_CHECK && areTiny(chunks, drained);
     if (isTiny || drained > DRAIN_BYTES_MAX) finish();
   }

@@ -1,4 +1,4 @@
-/** A byte buffer that grows by doubling. */
+/** A byte buffer that doubles its size when it is full. */
 export type GrowableBuffer = {
   /** Appends a chunk; returns how many more bytes are now allocated. */
   append(chunk: Buffer): number;

@@ -8,15 +8,15 @@ import { createLoopTurns } from "../../services/shared/flow/loop-turns.ts";
 import { createWeightedSemaphore } from "../../services/shared/flow/weighted-semaphore.ts";
 import { serviceBusy } from "../load-shedding/load-limiter.ts";
 
-/** Larger bodies are admitted before they are kept. A single send of ten segments has at most 10 KB. */
+/** Bodies above this size are admitted before they are kept. A single send of ten segments has at most 10 KB. */
 export const LARGE_BYTES = 65_536;
 
 const MIB = 1_048_576;
 
-/** Large bodies of one tenant, from admission to response: the largest three, or 64 of the usual full batch. */
+/** Bytes of a tenant's large bodies, from admission to response: 3 of the largest, or 64 usual full batches. */
 const RECEIVED_BYTES_MAX = 12 * MIB;
 
-/** Large bodies handled at once: parsed, passed to a service, answered. */
+/** Bytes of large bodies that are handled at once, which means parsed, passed to a service and answered. */
 const HANDLED_BYTES_MAX = { total: 16 * MIB, tenant: 8 * MIB };
 
 /** A body that is handled counts as at least this, because the work for small items is more than their bytes. */
@@ -48,7 +48,7 @@ export function createLargeBodies(): LargeBodies {
   const handled = createWeightedSemaphore({
     totalMax: HANDLED_BYTES_MAX.total,
     keyMax: HANDLED_BYTES_MAX.tenant,
-    // The received bytes bound them.
+    // `RECEIVED_BYTES_MAX` bounds the waiters of each tenant.
     waitersMax: Number.POSITIVE_INFINITY,
     waitMaxMs: HANDLE_WAIT_MS,
   });

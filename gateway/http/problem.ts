@@ -36,9 +36,9 @@ export function toProblem(error: AppError, requestId: string, docsUrl: string): 
   };
 }
 
-/** The text of the error. That of wrong fields says what is wrong with the first: a person may not read the list. */
+/** The text of the error. For wrong fields it describes the first one: a person may not read the list. */
 function detailOf({ code, message, fields }: AppError): string {
-  // A misspelt name also leaves the field missing that was meant, so it explains more.
+  // A misspelt name causes two faults: `unknown_field`, and the missing field that was meant. The first explains both.
   const first = fields.find((fault) => fault.code === "unknown_field") ?? fields[0];
   if (code !== "validation_error" || first === undefined) return message;
   const named = first.field === "" ? first.message : `${first.field}: ${first.message}`;

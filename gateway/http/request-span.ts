@@ -19,7 +19,7 @@ export function openRequestSpan(context: Context, route: string | undefined): Op
     isEdge: true,
     attributes: {
       "http.request.method": context.method,
-      // The template, not the path as sent, which may hold any text.
+      // Use the template: the path as sent may hold any text.
       "http.route": route,
       "url.scheme": context.protocol,
       "network.protocol.version": context.req.httpVersion,

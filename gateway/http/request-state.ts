@@ -18,7 +18,7 @@ export type RequestState = {
   bodyBytes: Buffer;
   /** The body's share of the body budget. */
   bodyReservation?: BodyReservation;
-  /** Called after the response: they give back the places of a large body. */
+  /** Functions to call after the response; they release the places of a large body. */
   releases?: (() => void)[];
   /** Set when the response is decided. */
   isFinished?: boolean;
@@ -28,6 +28,6 @@ export type RequestState = {
   isCountedIn: boolean;
   /** Set once the caller is known. */
   caller?: Caller;
-  /** The caller's network address, set with it. */
+  /** The caller's network address, set together with `caller`. */
   address?: string;
 };

@@ -7,12 +7,12 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { closeAfterResponse } from "./connection-close.ts";
 
-/** Unread bytes allowed. */
+/** Limits on responses that clients have not read. */
 export type ResponseBounds = {
   readonly bytesMax: number;
-  /** Of one owner. */
+  /** Unread bytes of one owner. */
   readonly ownerBytesMax: number;
-  /** Of one connection that has several responses. */
+  /** Unread bytes of one connection that has several responses. */
   readonly connectionBytesMax: number;
   /** How long one response may stay unread. */
   readonly unreadMaxMs: number;
@@ -31,7 +31,7 @@ const BOUNDS: ResponseBounds = {
   unreadMaxMs: 60_000,
 };
 
-/** Shorter responses are not counted: 64 of them on each connection are what the pipelining limit allows. */
+/** Shorter responses are not counted: the pipelining limit of 64 requests bounds them on each connection. */
 const COUNTED_BYTES_MIN = 8192;
 
 /** How often the age of unread responses is checked. */
@@ -60,7 +60,7 @@ type Unread = {
 
 /** Creates the budget of one server. */
 export function createResponseBudget(bounds: ResponseBounds = BOUNDS): ResponseBudget {
-  /** The oldest first. */
+  /** Open responses, the oldest first. */
   const open = new Set<ServerResponse>();
   const unread = new Map<ServerResponse, Unread>();
   const byOwner = new Map<string, number>();

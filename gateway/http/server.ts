@@ -22,7 +22,7 @@ export const SERVER_OPTIONS: ServerOptions = {
   requireHostHeader: false,
 };
 
-/** Time for the headers, before the body timeout starts: the application answers a late body, not the server. */
+/** Time for the headers, added to the body timeout: so the application answers a late body before the server does. */
 const BEFORE_BODY_MS = 15_000;
 
 /** The server options for a body timeout. */
@@ -31,7 +31,7 @@ export function serverOptions(bodyTimeoutMs: number): ServerOptions {
   return { ...SERVER_OPTIONS, requestTimeout };
 }
 
-/** A connection without traffic ends after this; mostly clients that do not read their response. */
+/** A connection without traffic is closed after this time; mostly its client does not read the response. */
 const IDLE_MAX_MS = 30_000;
 
 /** Requests that a client may pipeline on one connection; each takes memory until it is answered. */
@@ -169,7 +169,7 @@ function refuseInput(code: string | undefined, socket: Socket, docsUrl: string):
   if (code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
   } else if (current === undefined) {
-    // The rest of a body whose request has had its response gets no second one.
+    // The request has had its response: the rest of its body gets no second one.
     if (requestOn(socket)?.complete === false) socket.destroySoon();
     else endWith(socket, protocolErrorResponse(code, docsUrl));
   } else if (current.req.complete) {

@@ -12,9 +12,9 @@ export type JsonBody = {
 
 /**
  * Bounds of a body, above every valid one. A batch of 1,000 items has 1,002 containers and 3,002 members; 1,000 rows
- * of a campaign with 64 variables each have 2,002 and 67,001. A bulk send of 10,000 recipients, the most that a
- * tenant can be given, has 10,002 commas; longer lists reach the check that names their field (`too_many`). One
- * object with many names costs more than many with few. Parsing a body within these bounds takes at most 40 ms.
+ * of a campaign with 64 variables each have 2,002 containers and 67,001 members. A bulk send of 10,000 recipients, the
+ * highest limit of a tenant, has 10,002 commas; longer lists still reach the check that names their field (`too_many`).
+ * One object with many names costs more than many objects with few. Parsing within these bounds takes at most 40 ms.
  */
 export const JSON_BOUNDS: JsonBounds = {
   depth: JSON_DEPTH_MAX,

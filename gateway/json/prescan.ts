@@ -27,8 +27,8 @@ const COLON = 0x3a;
 const COMMA = 0x2c;
 
 /**
- * Members of the open objects, by depth. Each object begins at 0, so one array serves all scans. Place 0 counts the
- * colons outside of objects, which no JSON has.
+ * Members of the open objects, by depth. Each object resets its count, so one array serves all scans. Index 0
+ * counts colons outside of objects, which no JSON has.
  */
 const openMembers = new Uint32Array(JSON_DEPTH_MAX + 2);
 

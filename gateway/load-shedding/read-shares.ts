@@ -21,7 +21,7 @@ export type ReadShares = {
   scan(tenantId: string, operationId: string): Promise<EndRead>;
 };
 
-/** A page takes up to four of the twenty database connections of its service. More wait than a usual burst has. */
+/** Pages that a tenant reads at once: 4 of a service's 20 database connections. A usual burst fits in the waiters. */
 const PAGES = {
   totalMax: Number.POSITIVE_INFINITY,
   keyMax: 4,
@@ -29,13 +29,13 @@ const PAGES = {
   waitMaxMs: 5000,
 } as const;
 
-/** A scan takes one connection, and seconds of the database's processor. */
+/** Scans at once, one for a tenant: each takes one connection, and seconds of the database's processor. */
 const SCANS = { totalMax: 6, keyMax: 1, waitersMax: 128, waitMaxMs: 5000 } as const;
 
 /** Creates the shares of one gateway. */
 export function createReadShares(): ReadShares {
   const pages = createWeightedSemaphore(PAGES);
-  /** One for each operation: a service that does not answer must not block the scans of others. */
+  /** Semaphores of scans, one for each operation: a service that does not answer must not block the scans of others. */
   const scans = new Map<string, WeightedSemaphore>();
   return {
     page: (tenantId) => begin(pages, tenantId),
@@ -47,7 +47,7 @@ export function createReadShares(): ReadShares {
   };
 }
 
-/** Begins the read that an operation is, if it is one. A long poll takes its own share, as it may only wait. */
+/** Begins the page or scan of an operation; undefined for others. A long poll takes its own share. */
 export function beginRead(
   reads: ReadShares,
   { doc, isScan, isLongPoll }: Operation,

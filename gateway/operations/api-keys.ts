@@ -142,7 +142,7 @@ const create: Handler = async ({ tenants, clock }, request) => {
   return keyedResponse(201, data, result.replayed, { Location: `${PATH}/${key.id}` });
 };
 
-/** The maker of a key: the calling key, or the session with its scopes. */
+/** The maker of a key as the RPC names it: the calling key's id, or the scopes of the session. */
 function makerOf({ session, keyId, scopes }: Caller) {
   if (session === undefined) return { makerKeyId: keyId };
   return { makerScopes: [...scopes] };

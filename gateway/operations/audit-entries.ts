@@ -114,7 +114,7 @@ async function list(
   };
   const pages = await Promise.all(
     trailsOf(action).map(async ([port, method]) => {
-      // One more than the page shows whether another page follows.
+      // Read one entry more than the page has, to know whether another page follows.
       const call = ports[port].listAuditRecords({ ...asked, method, limit: limit + 1 });
       return (await rpcAnswer(call)).records;
     }),
@@ -126,7 +126,7 @@ async function list(
   return { status: 200, body: { data: shown.map(renderAuditEntry), next_cursor } };
 }
 
-/** The trails to read, each with the method that it must have; without an action every trail and every method. */
+/** The trails to read, each with the RPC method to filter by. Without an action: every trail, every method. */
 function trailsOf(action: string | undefined) {
   if (action === undefined) return Object.values(PORTS).map((port) => [port, ""] as const);
   return Object.entries(AUDIT_ACTIONS)

@@ -14,11 +14,11 @@ export type OperationRequest = {
   readonly bodyBytes: Buffer;
   /** The `Idempotency-Key` header as sent. */
   readonly idempotencyKey: string | undefined;
-  /** The body is `text/csv`; only where the operation takes files. */
+  /** Whether the body is `text/csv`; only where the operation takes files. */
   readonly isCsv: boolean;
-  /** The caller asks for `text/csv`. */
+  /** Whether the caller asks for `text/csv`. */
   readonly wantsCsv: boolean;
-  /** A signal that is aborted when the client has left; made at the call, as most requests need none. */
+  /** Creates a signal that is aborted when the client leaves; a function, because most requests need no signal. */
   readonly whenLeft: () => AbortSignal;
 };
 
@@ -42,17 +42,17 @@ export type Operation = {
   /** A template; parameters are written `:name`. */
   readonly path: string;
   readonly scope: string;
-  /** It may wait for seconds without work, so the load limit does not count it. */
+  /** The operation may wait for seconds without work, so the load limit does not count it. */
   readonly isLongPoll?: boolean;
-  /** It reads all that the account has of something, so one runs at a time for each tenant (`read-shares.ts`). */
+  /** The operation reads all that the account has, so each tenant runs one at a time (`read-shares.ts`). */
   readonly isScan?: boolean;
-  /** It changes rules of live sends, so a test key gets 403. */
+  /** The operation changes rules of live sends, so a test key gets 403. */
   readonly isLiveOnly?: boolean;
   /** Responses carry Deprecation, Sunset and Link. */
   readonly isDeprecated?: boolean;
   /** Removed: responds with 404, and is in neither the documentation nor `Allow`. */
   readonly isRemoved?: boolean;
-  /** Its documentation. */
+  /** The documentation of the operation. */
   readonly doc: OperationDoc;
   readonly handle: (request: OperationRequest) => Promise<OperationResponse>;
 };

@@ -38,7 +38,7 @@ const DAY_MS = 86_400_000;
 const DEFAULT_MS = 31 * DAY_MS;
 /** Entries that a file reads with one call. */
 const CSV_PAGE = 1000;
-/** A file that takes longer ends as a broken transfer, so a reader that takes one line a second holds nothing. */
+/** A file that takes longer ends as a broken transfer, so a slow reader does not keep its place for ever. */
 const EXPORT_MAX_MS = 600_000;
 
 const readQuery = compileQuery(WALLET_ENTRY_LIST);
@@ -83,7 +83,7 @@ type Query = {
 
 type Range = { readonly fromMs: number; readonly toMs: number };
 
-/** `<start>.<end>.<place>`: the range stays that of the first page. */
+/** A cursor's text, `<start>.<end>.<place>`: every page has the range of the first. */
 const PLACE = /^(\d{1,15})\.(\d{1,15})\.(\d{1,15}\.\d{1,6})$/;
 
 async function list(ports: StatementPorts, request: OperationRequest): Promise<OperationResponse> {
@@ -97,7 +97,7 @@ async function list(ports: StatementPorts, request: OperationRequest): Promise<O
     list: "wallet_entries",
     filters: [
       ...[tenantId, names, query.created_after ?? null, query.created_before ?? null],
-      // Left out when absent: cursors of the release before have no such filter.
+      // Leave the campaign out when absent: cursors of the previous release do not have this filter.
       ...(campaignId === "" ? [] : [campaignId]),
     ],
     cursor: query.cursor,
@@ -166,7 +166,7 @@ async function exportFile(
     const csvStream = Readable.from(pagesOf(first, read));
     const tooLong = () => void csvStream.destroy(new Error("The file takes too long."));
     const timer = startDeadlineTimer(EXPORT_MAX_MS, tooLong);
-    // Also when the client leaves, or reads nothing of it.
+    // The stream also closes when the client leaves or reads nothing.
     csvStream.once("close", () => {
       clearTimeout(timer);
       release();

@@ -54,10 +54,10 @@ export function createRateLimiter(redis: Redis, replicas: () => number): RateLim
   const queues = new Map<string, Waiting[]>();
   const pause = createRedisPause(redis);
 
-  /** Serves requests of one cost. */
+  /** Decides on requests of one tenant that all cost the same number of tokens, in one call. */
   async function serve(tenantId: string, batch: readonly Waiting[]): Promise<void> {
     const { rate, burst, cost } = (batch[0] as Waiting).request;
-    // After a failed call the queued requests do not wait for another one.
+    // After a failed call, decide queued requests locally at once: they do not wait for another failure.
     if (pause.isPaused()) return serveLocally(tenantId, batch);
     try {
       const key = `rate:{${tenantId}}`;
@@ -99,7 +99,7 @@ export function createRateLimiter(redis: Redis, replicas: () => number): RateLim
   };
 }
 
-/** Removes the first requests of one cost from a queue: nearly always all, because most requests cost one token. */
+/** Removes the first requests of equal cost from a queue: nearly always all, because most cost one token. */
 function takeSameCost(queue: Waiting[]): Waiting[] {
   const cost = queue[0]?.request.cost;
   const other = queue.findIndex(({ request }) => request.cost !== cost);

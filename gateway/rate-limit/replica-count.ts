@@ -15,7 +15,7 @@ export type ReplicaCount = { count(): number; close(): Promise<void> };
 const DNS_INTERVAL_MS = 5000;
 /** How long a count stays valid: a shorter outage of the name server changes nothing. */
 const COUNT_VALID_MS = 60_000;
-/** c-ares waits longer for the second try than for the first. */
+/** Timeout of the first DNS try; c-ares waits longer for the second. */
 const QUERY_TIMEOUT_MS = 1000;
 const QUERY_TRIES = 2;
 

@@ -23,7 +23,7 @@ redis.call('SET', KEYS[1], string.format('%.0f', used + count), 'PX', ARGV[3])
 return 1
 `;
 
-/** Does nothing on the next day, when the key is gone. */
+/** Reduces the day's count. Does nothing on the next day, when the Redis key has expired. */
 const REFUND_LUA = `
 local used, count = tonumber(redis.call('GET', KEYS[1]) or '0'), tonumber(ARGV[1])
 if used > 0 then
@@ -61,7 +61,7 @@ export function createTestQuota(redis: Redis, perDay: number, clock: Clock): Tes
     },
     async refund(tenantId, count) {
       if (pause.isAway()) return;
-      // Lost counts are the tenant's loss of a few messages until midnight.
+      // After a lost refund the tenant has a few test messages less until midnight UTC.
       await shared.smsRefundQuota(keyOf(tenantId), count).catch(() => undefined);
     },
   };

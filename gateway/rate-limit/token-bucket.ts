@@ -32,7 +32,7 @@ export function takeTokens(
   const level = Math.min(full, before.level + elapsedUs * rate);
   const isAllowed = level >= cost * MICRO;
   return {
-    // After the clock was set back, continue from the new time; otherwise the bucket gains nothing until then.
+    // After the clock was set back, continue from the new time; otherwise the bucket gains nothing until the old time.
     bucket: { level: isAllowed ? level - cost * MICRO : level, atUs: nowUs },
     isAllowed,
   };
@@ -53,7 +53,7 @@ export function describeLevel(
 }
 
 /**
- * The same in Redis: one call for any number of requests of one cost, with the clock of the Redis server. A bucket
+ * `takeTokens` in Redis: one call for any number of requests of one cost, with the clock of the Redis server. A bucket
  * expires when it would be full again. Returns `{granted, level}`: the requests granted, and the level left.
  */
 export const TOKEN_BUCKET_LUA = `

@@ -53,10 +53,10 @@ export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   "ConsentService/SetKeywords": "keywords.changed",
 };
 
-/** Fields of changes that are the operator's own. */
+/** Fields of changes that only operators may see. */
 const INTERNAL = new Set(["plan", "tenant_id"]);
 
-/** How the gateway names a person of the console. */
+/** The prefix of an actor's name when the actor is a person of the console. */
 const PERSON = "console:";
 const KEY_ACTOR = /^api_key:(key_[0-9A-HJKMNP-TV-Z]{26})$/;
 

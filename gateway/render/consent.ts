@@ -45,7 +45,7 @@ export function renderSuppression(suppression: Suppression) {
   };
 }
 
-/** Renders suppressions as CSV; an import takes it back. */
+/** Renders suppressions as CSV, in the form that an import accepts. */
 export function renderSuppressionsCsv(suppressions: readonly Suppression[]): string {
   const header = ["number", "sender", "source", "reason", "created_at"];
   const rows = suppressions.map(({ number, sender, source, reason, createdAtMs }) => [
@@ -58,7 +58,7 @@ export function renderSuppressionsCsv(suppressions: readonly Suppression[]): str
   return csvText([header, ...rows], [3]);
 }
 
-/** Renders what became of submitted suppressions. */
+/** Renders the result of adding suppressions. */
 export function renderSuppressionImport(made: AddSuppressionsResponse) {
   const faults = renderRowFaults(made.faults);
   const { added, unchanged, rejected } = made;

@@ -1,6 +1,6 @@
 /** Writes CSV (RFC 4180). */
 
-/** Rows as text; texts of customers in the columns `guarded` cannot be run by a spreadsheet. */
+/** Rows as CSV text. Texts in the columns `guarded` are changed so that a spreadsheet does not run them. */
 export function csvText(
   rows: readonly (readonly string[])[],
   guarded: readonly number[] = [],
@@ -11,7 +11,7 @@ export function csvText(
   return [...lines, ""].join("\r\n");
 }
 
-/** A spreadsheet would run a text that begins so. */
+/** Puts an apostrophe before a text that a spreadsheet would run as a formula. */
 function guardFormula(text: string): string {
   return /^[=+\-@\t]/.test(text) ? `'${text}` : text;
 }

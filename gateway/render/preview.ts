@@ -7,7 +7,7 @@ import {
   lastSegmentRoom,
 } from "../../services/shared/core/segments.ts";
 
-/** Why a send would be refused. */
+/** The reason why a send would be refused. */
 export type Refusal = {
   readonly field: string | null;
   readonly code: string;
@@ -17,7 +17,7 @@ export type Refusal = {
 const CHARACTERS_MAX = 100;
 const POSITIONS_MAX = 100;
 
-/** Renders the facts of a text alone. An empty one has no segment. */
+/** Renders the facts that depend on the text alone. An empty text has no segment. */
 export function renderText(body: string) {
   const { encoding, segments } = describeText(body);
   const room = lastSegmentRoom(body);

@@ -30,7 +30,7 @@ function statusEntries({ history }: Message): Entry[] {
   }));
 }
 
-/** As the message states it; the wallet follows within a minute. */
+/** Holds, charges and releases, taken from the message's own fields; the wallet follows within a minute. */
 function moneyEntries(message: Message): Entry[] {
   const { heldAmount, amount, currency, sentAtMs, createdAtMs, completedAtMs } = message;
   if (heldAmount === 0n) return [];

@@ -28,7 +28,7 @@ const MEMBERS: Readonly<
 
 type Counts = Pick<UsageGroup, "messages" | "segments" | "amount">;
 
-/** Renders a group with the members that it was made of. */
+/** Renders a group: the values that it was grouped by, and its counts. */
 export function renderUsageGroup(
   names: readonly (keyof typeof DIMENSIONS)[],
   group: UsageGroup,

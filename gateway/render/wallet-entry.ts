@@ -40,7 +40,7 @@ export function renderWalletEntry(entry: Entry) {
   };
 }
 
-/** The change of the balance; of a hold and a release, which leave it alone, that of the available amount. */
+/** The change of the balance. A hold or release does not change the balance: the change of the available amount. */
 function amountOf({ kind, postings }: Entry): bigint {
   const isInside = kind === EntryKind.HOLD || kind === EntryKind.RELEASE;
   return postings
@@ -61,7 +61,7 @@ const COLUMNS = [
   "reference",
   "memo",
   "id",
-  // At the end: programs that read a file by position find the others where they were.
+  // New columns come last: programs that read a file by position find the others where they were.
   "campaign_id",
 ] as const;
 

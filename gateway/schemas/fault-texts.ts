@@ -5,7 +5,7 @@ import { nearestWord } from "./nearest-word.ts";
 /** The subject of a schema: the fields of a body, or the parameters of a query. */
 export type FaultKind = "field" | "parameter";
 
-/** The form that a pattern asks for, in words. */
+/** Sentences by pattern: each says which form the pattern requires. */
 export const PATTERN_TEXTS: Readonly<Record<string, string>> = {
   "^[A-Za-z0-9 .-]+$":
     "The value may have only letters from A to Z, digits, spaces, dots and hyphens",
@@ -24,7 +24,7 @@ const TYPES: Readonly<Record<string, string>> = {
   null: "null",
 };
 
-/** More names than this would hide the one that was meant. */
+/** Longest list of allowed names in a sentence: a longer one would hide the name that was meant. */
 const NAMES_MAX = 12;
 
 /** The text for a value that a keyword refused. Ajv is `verbose`: an error has its schema and its value. */

@@ -30,7 +30,7 @@ export function hasBody(bytes: Buffer): boolean {
 const NULL = /^[ \t\r\n]*null[ \t\r\n]*$/;
 const NULL_BYTES_MAX = 16;
 
-/** The fault of a file without a byte; other faults are found where it is read. */
+/** The fault of an empty file. The service that reads the file finds other faults. */
 export function emptyFileFaults(bytes: Buffer): FieldError[] {
   if (bytes.length > 0) return [];
   return [{ field: "body", code: "required", message: "The file is empty." }];

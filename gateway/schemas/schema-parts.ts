@@ -35,7 +35,7 @@ export const MESSAGE_SOURCE = { type: "string", enum: MESSAGE_SOURCES } as const
 export const TEXT_OR_NULL = { type: ["string", "null"] } as const;
 export const COUNT = { type: "integer", minimum: 0 } as const;
 
-/** The schema of one type, or null. */
+/** The schema of the same type or null. */
 export function orNull(schema: Schema): Schema {
   return { ...schema, type: [schema.type, "null"] };
 }

@@ -19,10 +19,10 @@ const OPTIONS: Options = {
 const all = prepare(new Ajv({ ...OPTIONS, allErrors: true }));
 const first = prepare(new Ajv(OPTIONS));
 
-/** Field errors in one response. */
+/** Most field errors in one response. */
 const ERRORS_MAX = 1000;
 
-/** Errors that get a specific text. The search for similar names is slow, and a person reads no more than these. */
+/** Most errors with a specific text: the search for similar names is slow, and a person reads no more. */
 const TEXTS_MAX = 100;
 
 /** Beyond this size only the first fault is reported; no valid body is as large. */

@@ -12,7 +12,7 @@ export const OPERATOR_CONSOLE_SETTINGS = {
   /** Where the console listens. */
   OPERATOR_CONSOLE_HOST: text("127.0.0.1"),
   OPERATOR_CONSOLE_PORT: port(8090),
-  /** Its public address, without a path; a change from another origin is refused. Empty: that of the `Host` header. */
+  /** The console's public address, without a path; changes from other origins are refused. Empty: the `Host` header. */
   OPERATOR_CONSOLE_URL: webAddress(""),
   /** A carrier's ops port, `http://carrier:9100`, for unmatched receipts; empty leaves them out. */
   CARRIER_OPS: webAddress(""),

@@ -11,7 +11,7 @@ import { readSettings } from "./config.ts";
 
 export { readSettings } from "./config.ts";
 
-/** Sign-ins of all browsers together, per second and at once. */
+/** The rate limit of sign-ins, for all browsers together. */
 const SIGN_INS = { perSecond: 5, burst: 50 } as const;
 
 /** Serves the operators' console. */

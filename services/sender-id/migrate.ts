@@ -9,7 +9,7 @@ const SHAPES: readonly CollectionShape[] = [
     name: "sender_ids",
     indexes: [
       { key: { tenant_id: 1, name_key: 1 }, name: "tenant_name", unique: true },
-      // Those that wait for a review, of all tenants.
+      // For the list of all tenants' sender IDs that wait for a review.
       { key: { status: 1, _id: 1 }, name: "status" },
     ],
     validator: {

@@ -33,11 +33,11 @@ export interface Simulator {
   close(): Promise<void>;
 }
 
-/** Unanswered deliveries of one session. */
+/** Most unanswered deliveries on one session. */
 const DELIVERY_WINDOW = 100;
 /** A delivery without an answer is sent again after this time. */
 const ANSWER_WAIT_MS = 5000;
-/** Bounds the memory; the window of the behaviour is the one that is enforced. */
+/** Most unanswered requests of a session, to bound the memory; `window` of the behaviour is the enforced limit. */
 const INCOMING_MAX = 100_000;
 
 /** Starts an SMSC with its control port. Rejects when an address cannot be used. */

@@ -19,7 +19,7 @@ process.exitCode = await runCommandLine(
 // After an interruption, do not wait for servers to close their connections.
 if (process.exitCode === EXIT.interrupted) process.exit();
 
-/** The mistake of a command line needs nothing of the clients, which take longer to load. */
+/** Converts a failure to an error. Imports on use: a mistake in the command line does not load the clients. */
 async function toError(thrown: unknown, ended: AbortSignal): Promise<AppError | undefined> {
   const { isInterruption, toCliError } = await import("./cli/errors.ts");
   return ended.aborted && isInterruption(thrown) ? undefined : toCliError(thrown);

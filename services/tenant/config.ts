@@ -36,11 +36,11 @@ export const TENANT_SETTINGS = {
    */
   OIDC_ISSUER: readBy(checkIssuer, ""),
   OIDC_CLIENT_ID: text(""),
-  /** Empty for a public client. */
+  /** The client's secret; empty for a public client. */
   OIDC_CLIENT_SECRET: text(""),
   /** How the secret is sent: in the Authorization header, or in the body. */
   OIDC_CLIENT_AUTH: oneOf(["basic", "post"], "basic"),
-  /** The provider's name on the button. */
+  /** The provider's name on the button of the sign-in page. */
   OIDC_NAME: matching(/^[^\r\n]{1,60}$/, "a name of up to 60 characters", "single sign-on"),
   /** The public address of the operators' console, without a path, for links. */
   OPERATOR_CONSOLE_URL: webAddress(""),
@@ -62,7 +62,7 @@ export const TENANT_SETTINGS = {
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** Over plain HTTP an attacker on the network could sign in as any person. */
+/** Requires HTTPS, except on loopback: over plain HTTP an attacker could sign in as any person. */
 function checkIssuer(text: string): void {
   const url = URL.parse(text);
   const isLocal = url?.protocol === "http:" && LOOPBACK.test(url.hostname);

@@ -99,7 +99,7 @@ function linkTo(pages: string): (token: string) => string {
   return (token) => `${pages}/sign-in#${token}`;
 }
 
-/** The address in the form that a path can follow. */
+/** The address without a slash at its end, so that a path can be appended. */
 function withoutSlash(address: string): string {
   return address.replace(/\/+$/, "");
 }
@@ -161,7 +161,7 @@ function createIdentity(
   };
 }
 
-/** The provider of the settings; undefined when they name none. */
+/** Creates the OpenID Connect provider of the settings; undefined when they name none. */
 function openProvider(
   config: Config<typeof TENANT_SETTINGS>,
   prefix: "" | "OPERATOR_",

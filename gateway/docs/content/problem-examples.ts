@@ -10,7 +10,7 @@ import { ERROR_PAGES } from "./error-texts.ts";
 
 const REQUEST_ID = "req_01M6DSG7HXT9W4M2N8R7C3D6EJ";
 
-/** One case of a code. */
+/** One case of an error code: when the API answers with it, and the text. */
 type Case = {
   readonly summary: string;
   readonly detail?: string;
@@ -19,7 +19,7 @@ type Case = {
 
 const REQUIRED = "This field is required.";
 
-/** Codes with cases of their own; the others have the one of their page. */
+/** Error codes with several cases. Every other code has one example, that of its page. */
 const CASES: Partial<Readonly<Record<ErrorCode, readonly [Case, ...Case[]]>>> = {
   unauthenticated: [
     { summary: "An unknown key" },

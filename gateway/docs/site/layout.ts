@@ -34,7 +34,7 @@ export function contentPage(
   options: {
     readonly pages: readonly DocPage[];
     readonly assets: Assets;
-    /** For the first page, whose address may be without a slash at its end. */
+    /** Replaces the root for the first page, whose address may be without a slash at its end. */
     readonly root?: string;
   },
 ): string {

@@ -6,7 +6,7 @@ import type { SiteOptions } from "./build-site.ts";
 /** The files of the documentation, by path. */
 export type Site = ReadonlyMap<string, SiteFile>;
 
-/** Far above what a build needs; a build beyond it fails, and not the process. */
+/** Heap limit of the build's thread, far above its need. Beyond it the build fails, but the process continues. */
 const HEAP_MIB_MAX = 256;
 
 /** Returns a function that builds the site when it is first called, and again after a failure. */
@@ -31,7 +31,7 @@ function buildInThread(workerData: SiteOptions): Promise<Site> {
       resolve(new Map(files.map((file) => [file.path, file])));
     });
     worker.once("error", reject);
-    // After a message this changes nothing.
+    // After the message has resolved the promise, this rejection has no effect.
     worker.once("exit", (code) => reject(new Error(`the build of the pages ended with ${code}`)));
   });
 }

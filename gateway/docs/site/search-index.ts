@@ -17,7 +17,7 @@ export type SearchEntry = {
   readonly text: string;
 };
 
-/** A section with more text is found by its first words. */
+/** Characters of a section that the index has: a longer section is found by its beginning only. */
 const TEXT_CHARS_MAX = 2000;
 
 export function searchIndex(

@@ -77,11 +77,11 @@ function unknownCampaign(): AppError {
 
 type Read = {
   readonly body: Record<string, unknown>;
-  /** Empty without a key. */
+  /** The idempotency key and the fingerprint; both empty without a key. */
   readonly keyed: { readonly idempotencyKey: string; readonly fingerprint: Buffer };
 };
 
-/** Parses the body and the idempotency key; refuses both together, and after the campaign was found. */
+/** Parses body and idempotency key. Throws all faults together, but `not_found` first when there is no campaign. */
 export async function readCampaignRequest(
   { campaigns }: CampaignPorts,
   request: OperationRequest,
@@ -99,7 +99,7 @@ export async function readCampaignRequest(
   return { body, keyed: keyedBy(key, request, body) };
 }
 
-/** Throws the faults, or `not_found` before them. */
+/** Throws the faults, if any; throws `not_found` instead when the campaign does not exist. */
 export async function refuseFound(
   campaigns: CampaignClient,
   request: OperationRequest,
@@ -112,7 +112,7 @@ export async function refuseFound(
   refuse(faults);
 }
 
-/** A key with its fingerprint; test and live keys are apart in the service. */
+/** A key with its fingerprint. The service keeps keys of test and live mode apart, so the mode is in neither. */
 export function keyedBy(key: string, request: OperationRequest, content: unknown): Read["keyed"] {
   if (key === "") return { idempotencyKey: "", fingerprint: Buffer.alloc(0) };
   return { idempotencyKey: key, fingerprint: fingerprint(request.params, content) };

@@ -46,7 +46,7 @@ export function stateOperations(ports: CampaignPorts): Operation[] {
       START,
       (campaigns, target) => campaigns.startCampaign(target, LONG_CALL),
       takeRecipients,
-      // It estimates every recipient first.
+      // The start first estimates every recipient.
       { isScan: true },
     ),
     operation("pause", PAUSE, (campaigns, target) => campaigns.pauseCampaign(target, LONG_CALL)),
@@ -59,7 +59,7 @@ export function stateOperations(ports: CampaignPorts): Operation[] {
 
 const NO_QUOTA: Quota = async () => undefined;
 
-/** The start of a test campaign takes its recipients from the daily quota. A started campaign has taken them. */
+/** The start of a test campaign takes its recipients from the daily quota. Others have taken them already. */
 const takeRecipients: Quota = async ({ campaigns, testQuota }, request) => {
   const { caller } = request;
   if (caller.mode !== Mode.TEST) return undefined;

@@ -162,8 +162,8 @@ function resolvePage(
   ]);
   if (faults.length > 0) return { binding, page: undefined };
   if (query.cursor !== undefined) {
-    // Do not check the range again: the first page did, and the cursor is signed. Checked against a later now, a
-    // range at the limit would be refused midway.
+    // Do not check the range again: the first page did, and the cursor is signed. Time has passed since, so a range
+    // at the limit would be refused between two pages.
     const page = parseCursorPayload(ports.cursors.read(binding, query.cursor) ?? "");
     if (page === undefined) faults.push(WRONG_CURSOR);
     return { binding, page };

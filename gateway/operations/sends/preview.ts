@@ -32,7 +32,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   "tenant_suspended",
 ]);
 
-/** Shows what a text would be (`docs/contract.md#preview`). */
+/** Shows the segments, encoding and price that a text would have (`docs/contract.md#preview`). */
 export function previewOperation(ports: PreviewPorts): Operation {
   return {
     method: "POST",

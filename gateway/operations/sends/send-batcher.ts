@@ -31,17 +31,17 @@ type Item = {
 
 type SendOutcome = SendMessagesResponse | Error;
 
-/** Sends in one call; messaging accepts up to 256. */
+/** Most sends in one call; messaging accepts up to 256. */
 const BATCH_MAX = 64;
 
 /**
- * Interval between calls: the one of the commit batches behind them (ADR 163). It ends when this many sends wait. A
- * client that sends one message after the other does not wait.
+ * Minimum interval between calls, the same as that of messaging's commit batches (ADR 163). It ends early when
+ * `FULL_AT` sends wait. A client that sends one message after the other does not wait.
  */
 const MIN_INTERVAL_MS = 20;
 const FULL_AT = 32;
 
-/** Sends of one account in progress: a flood from one account leaves capacity for the others. */
+/** Most sends of one account in progress: a flood from one account leaves capacity for the others. */
 const ACCOUNT_MAX = 384;
 
 /** A send that waited longer is refused: its client would leave and its lock expire before the response. */

@@ -101,7 +101,7 @@ async function send(
     const call = ports.messaging.lookupSend({ ...target, beforeRefusal }, options);
     return asReplay((await rpcAnswer(call)).response);
   };
-  // A live lock keeps the name that release n−1 gives it.
+  // A lock of live mode has the same name as in release n−1, whose processes may run at the same time.
   const keySpace = mode === Mode.TEST ? `${tenantId}|test` : tenantId;
   const response = await runLocked<SendMessagesResponse>(ports.keyLocks, {
     scope: `${keySpace}|${kind.endpoint}|${key}`,
@@ -115,8 +115,8 @@ async function send(
         refund = await takeQuota(ports, request, rpcRequest);
       } catch (error) {
         // Idempotency comes before validation (`docs/contract.md#idempotency`). A body that is no longer valid
-        // (its send_at is now too close), or is beyond the quota, still gets the stored response, and another body
-        // is a reused key before it is invalid.
+        // (its send_at is now too close), or is beyond the quota, still gets the stored response, and a different
+        // body gets `idempotency_key_reused` before its faults.
         const stored = await find(true);
         if (stored === undefined) throw error;
         return stored;
@@ -134,7 +134,7 @@ async function send(
  */
 function fingerprintOf({ caller, bodyBytes }: OperationRequest, { value, size }: JsonBody): Buffer {
   if (size > VALID_SIZE_MAX) return hash("sha256", bodyBytes, "buffer");
-  // Test and live keys have different fingerprints, as in release n−1, whose keys of both modes were one space.
+  // Test and live keys have different fingerprints, as in release n−1, which did not keep the keys of both modes apart.
   return caller.mode === Mode.TEST ? fingerprint("test", value) : fingerprint(value);
 }
 

@@ -45,7 +45,7 @@ function answerErrors(log: Logger): Middleware {
         ...(error.fields.length === 0 ? {} : { errors: error.fields }),
       };
       context.type = "application/problem+json";
-      // The rest of a body that was not read is of no use.
+      // The body was not read to its end: close the connection rather than read the rest.
       if (!context.req.complete) context.set("Connection", "close");
     }
   };

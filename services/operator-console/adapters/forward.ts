@@ -30,7 +30,7 @@ const SERVICES: readonly DescService[] = [
   ...[WebhookService, CampaignService, ConsentService],
 ];
 
-/** Longer than the longest read of a page (a search for messages). */
+/** Timeout of a call, longer than the longest read of a page (a search for messages). */
 const TIMEOUT_MS = 15_000;
 
 type Call = (request: Message, options: { timeoutMs: number }) => Promise<Message>;
@@ -87,7 +87,7 @@ function checkFields(rule: Rule, request: Message): void {
   throw invalidField("fields", "invalid_value", `may be ${rule.onlyFields.join(", ")}`);
 }
 
-/** Names the person of the session; a page cannot name another. */
+/** Sets the request's actor to the person of the session, so that a page cannot name another. */
 function nameActor(
   { input }: DescMethod,
   request: Message,

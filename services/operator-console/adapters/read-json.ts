@@ -2,12 +2,12 @@ import type { Context } from "koa";
 import { AppError } from "../../shared/core/errors.ts";
 import { readBody } from "../../shared/io/read-body.ts";
 
-/** A list of sender IDs or tenants to name is the longest request of a page. */
+/** Longest body. The longest request of a page is a list of sender IDs or tenants whose names it needs. */
 const BODY_BYTES_MAX = 65_536;
 
 /** The JSON object in the body. Errors: `unsupported_media_type`, `payload_too_large`, `bad_request`. */
 export async function readJson({ req }: Context): Promise<object> {
-  // Other types are those that forms of another site can send.
+  // Accept JSON only: a form of another site can send other types, but not this one.
   if (!/^application\/json(?:;|$)/i.test(req.headers["content-type"] ?? "")) {
     throw new AppError("unsupported_media_type", "Send application/json.");
   }

@@ -11,7 +11,7 @@ type SignInRoute = (admission: Admission, context: Context) => Promise<void>;
 /** The cookie of a browser that is at the provider. `Lax`: the provider's page sends the browser back. */
 const OIDC_COOKIE = createSecretCookie("__Host-sms_operator_oidc", "oid", "Lax");
 
-/** By method and path below `/operators/api/`. */
+/** The routes by method and path below `/operators/api/`. */
 export const signInRoutes: Readonly<Record<string, SignInRoute>> = {
   "POST session": openSession,
   "GET sign-in": async (admission, context) => {

@@ -9,7 +9,7 @@ import type { OperatorRole } from "../../shared/core/operator-roles.ts";
 export type Rule =
   | {
       readonly roles: readonly OperatorRole[];
-      /** For methods that change the fields that `fields` names: only these may be named. */
+      /** For a method whose request lists the changed fields in `fields`: the fields that it may list. */
       readonly onlyFields?: readonly string[];
     }
   | { readonly refused: string };

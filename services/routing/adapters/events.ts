@@ -1,7 +1,7 @@
 import type { NatsConnection } from "nats";
 import type { RouteTableNotifier } from "../app/ports.ts";
 
-/** NATS core subject: caches of the route table read it again. */
+/** NATS core subject; on a message caches read the route table again. */
 const INVALIDATE_ROUTING = "invalidate.routing";
 
 /**

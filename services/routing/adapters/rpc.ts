@@ -33,7 +33,7 @@ import {
   writeRoute,
 } from "./rpc-mapping.ts";
 
-/** Most reports of one call. */
+/** Most health reports in one call. */
 const REPORTS_MAX = 10_000;
 
 /** Serves `sms.v1.RoutingService`. */

@@ -8,7 +8,7 @@ import type { HealthChange, HealthStore, RouteTableNotifier } from "./ports.ts";
 export type HealthPorts = {
   readonly store: HealthStore;
   readonly clock: Clock;
-  /** A clock without steps. */
+  /** A clock that is never set, for durations. */
   readonly monotonicClock: Clock;
   /** Interval of the calls of `evaluateAll`. */
   readonly intervalMs: number;

@@ -30,7 +30,7 @@ export type RoutingChange = {
 export type RoutingStore = {
   /** Connectors with their secrets. Throws when the encryption key of one of them is missing. */
   listConnectors(): Promise<Connector[]>;
-  /** The same, but leaves out unreadable secrets and marks their connectors. */
+  /** Connectors with their secrets. Leaves out unreadable secrets and marks their connectors. */
   listReadable(): Promise<Connector[]>;
   listRoutes(): Promise<Route[]>;
   findRoute(idOrName: string): Promise<Route | undefined>;

@@ -163,7 +163,7 @@ function found<T>(thing: T | undefined, what: string): T {
   return thing;
 }
 
-/** One answer has the whole table. A price takes up to 20 bytes, and an answer at most 16 MiB. */
+/** Most prices of all routes. One answer has the whole table: up to 20 bytes a price, at most 16 MiB together. */
 const PRICES_MAX = 500_000;
 
 async function save(tx: RoutingChange, route: Route): Promise<void> {

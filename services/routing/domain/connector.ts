@@ -89,8 +89,8 @@ export function createConnector(input: ConnectorInput, nowMs: number): Connector
 }
 
 /**
- * Applies a change. `smpp` and `http` replace the settings that the request has; with a host or URL
- * the settings count as complete, so false and empty values replace too. `smpp.<field>` replaces
+ * Applies a change. `smpp` and `http` replace the settings that have a value in the request. If it has a
+ * host or URL, its settings count as complete, so false and empty values replace too. `smpp.<field>` replaces
  * that field by any value. An empty secret keeps the old one. Throws `validation_error`.
  */
 export function changeConnector(
@@ -194,7 +194,7 @@ function completeOnly<T extends object>(
   });
 }
 
-/** Type of number and numbering plan: 0 and absence are both values there. */
+/** Whether a setting is a type of number or a numbering plan: for these, 0 and absence are both valid values. */
 function isOverride(key: string): boolean {
   return key.endsWith("Ton") || key.endsWith("Npi");
 }

@@ -63,7 +63,7 @@ export type ConnectorHealth = {
   readonly cause: "" | "link" | "submits";
   /** Bad evaluations in a row. */
   readonly strikes: number;
-  /** How long it stays `failing` before a probe. */
+  /** How long the connector stays `failing` before a probe. */
   readonly waitMs: number;
   /** When a bind was last up. */
   readonly lastUpMs: number;
@@ -75,12 +75,12 @@ export type ConnectorHealth = {
 const FAILING_SHARE = 0.5;
 const RECOVERED_SHARE = 0.2;
 const STRIKES = 2;
-/** Least responses for an evaluation: fewer may fail by chance. */
+/** Least responses that an evaluation needs: fewer may all fail by chance. */
 const ANSWERS_MIN = 3;
 const LINK_DOWN_MS = 5000;
-/** Carriers report every second, and after a failed report retry for up to 10 s. */
+/** Time without reports until a connector is down. Carriers report every second, and retry for up to 10 s. */
 const NO_REPORT_MS = 10_000 + LINK_DOWN_MS;
-/** Evaluations that pause for longer start again, see `pauseMaxMs`. */
+/** Shortest pause of evaluations that counts as an interruption, see `pauseMaxMs`. */
 const PAUSE_MAX_MS = LINK_DOWN_MS;
 const WAIT_FIRST_MS = 10_000;
 const WAIT_MAX_MS = 300_000;

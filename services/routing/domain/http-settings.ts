@@ -113,7 +113,7 @@ export function checkHttp(errors: FieldErrors, http: HttpSettings): void {
   }
 }
 
-/** Parts can be joined only by all three. */
+/** Requires all three pointers or none: the parts of a long message are joined by all three. */
 function checkPartPointers(errors: FieldErrors, http: HttpSettings): void {
   const pointers = [
     ["inbound_reference_pointer", http.inboundReferencePointer],
@@ -149,8 +149,8 @@ function checkHeaders(errors: FieldErrors, headers: Readonly<Record<string, stri
 }
 
 /**
- * In JSON a placeholder, quoted or not, must be a whole string value. Inside a string it would
- * end it.
+ * In JSON a placeholder, quoted or not, must be a whole string value. It is replaced by a quoted
+ * string, whose quotes would end a string around it.
  */
 function checkJsonTemplate(errors: FieldErrors, template: string): void {
   const filled = template.replaceAll(/"\{\{[a-z_]+\}\}"|\{\{[a-z_]+\}\}/g, '""');

@@ -1,9 +1,9 @@
 import type { QuietRule } from "../../shared/core/quiet-hours.ts";
 
-/** Quiet hours that operators have set. Without windows they are removed, so that no setting brings them back. */
+/** Quiet hours that operators have set. Without windows they count as removed, and override the setting's. */
 export type StoredQuietRule = QuietRule & { readonly updatedAtMs: number };
 
-/** The name of the quiet hours of a country and class, of which there is one. */
+/** The unique name of the quiet hours of a country and class. */
 export function quietRuleName({
   country,
   trafficClass,

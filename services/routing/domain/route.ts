@@ -56,7 +56,7 @@ const FIELDS: Readonly<Record<string, keyof RouteInput>> = {
   enabled_until_minute: "enabledUntilMinute",
 };
 
-/** Adds or replaces the given prices only, so that callers need not know the whole list. */
+/** The field name that adds or replaces the given prices only, so that callers need not know the whole list. */
 const SET_PRICES = "prices.set";
 
 /**
@@ -126,7 +126,7 @@ function checkRoute(route: Route): void {
   errors.throwIfAny();
 }
 
-/** A class that this release does not know must not make a route that carries every class. */
+/** Checks the classes. An unknown class is an error: without it the list could be empty, which means every class. */
 function checkClasses(errors: FieldErrors, classes: readonly string[]): void {
   const field = "route.traffic_classes";
   for (const one of classes) checkOneOf(errors, field, one, TRAFFIC_CLASSES);

@@ -1,10 +1,10 @@
 import { checkOneOf, type FieldErrors } from "./validation-errors.ts";
 
-/** Our codes of a message that a carrier's answer to its submit ends at once: no other route is tried. */
+/** Our error codes that a refused submit can map to. They end the message at once: no other route is tried. */
 const SUBMIT_CODES = ["dnd_blocked"] as const;
 const ENTRIES_MAX = 100;
 
-/** Validates which refusals of a carrier have a code of ours, in a connector's SMPP or HTTP settings. */
+/** Validates the map from a carrier's refusals to our codes, in a connector's SMPP or HTTP settings. */
 export function checkSubmitErrorCodes(
   errors: FieldErrors,
   part: "smpp" | "http",
@@ -23,7 +23,7 @@ export function checkSubmitErrorCodes(
   }
 }
 
-/** An HTTP carrier's own codes stand in the body of its answer, at `error_pointer`. */
+/** The forms of a refusal. An HTTP carrier's own codes are in the body of its answer, at `error_pointer`. */
 const NOTATIONS = {
   smpp: {
     pattern: /^0x(?!0+$)[0-9a-fA-F]{1,8}$/,

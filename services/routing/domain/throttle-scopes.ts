@@ -1,8 +1,8 @@
 import { checkOneOf, type FieldErrors } from "./validation-errors.ts";
 
 /**
- * Throttling statuses of a carrier, and what each is about at first sight: `bind`, the whole link or account, or
- * `number`, one recipient or sender. A carrier adds its own statuses here and corrects the defaults.
+ * Throttling statuses of a carrier, each with its presumed scope: `bind`, the whole link or account, or `number`, one
+ * recipient or sender. A connector's settings add the carrier's own statuses and correct the defaults.
  */
 export type ThrottleScopes = Readonly<Record<string, string>>;
 
@@ -28,7 +28,7 @@ export function checkThrottleScopes(
   }
 }
 
-/** 0 is success. Other 5xx than 503 leave open whether the carrier has the message, so they cannot be throttling. */
+/** The forms of a status. After a 5xx other than 503 the carrier may have the message: that is no throttling. */
 const NOTATIONS = {
   smpp: {
     pattern: /^0x(?!0+$)[0-9a-fA-F]{1,8}$/,

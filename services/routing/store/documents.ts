@@ -113,7 +113,7 @@ export function fromConnectorDocumentIfPossible(
   try {
     return fromConnectorDocument(document, box);
   } catch {
-    // Callers show no secrets, and an operator may be about to set new ones.
+    // Callers do not show secrets, and an operator must be able to set new ones.
     return fromConnectorDocument(document, undefined);
   }
 }

@@ -74,7 +74,7 @@ export function createRoutingStore(options: {
     },
     change(work) {
       return runTransaction(client, async (session) => {
-        // First: concurrent changes conflict here, and one waits for the other.
+        // Increment first: concurrent changes conflict here, and one waits for the other.
         await incrementVersion(collections, session);
         const change = createChange(collections, box, session);
         return work(recordChanges(change, (entry) => audit.write(entry, session)));
@@ -159,7 +159,7 @@ async function incrementVersion({ counters }: Collections, session: ClientSessio
   await counters.updateOne({ _id: "table" }, increment, { session, upsert: true });
 }
 
-/** Writes an audit entry for each write of a change; its `before` is the thing that the change has read. */
+/** Writes an audit entry for each write of a change; its `before` is the document that the change has read. */
 function recordChanges(
   change: RoutingChange,
   record: (entry: AuditChange) => Promise<void>,

@@ -29,7 +29,7 @@ export function senderIdToProto(senderId: SenderId): MessageInitShape<typeof Sen
   };
 }
 
-/** The same for callers that send under it: without the texts of its request. */
+/** Maps a sender ID for callers that send under it: without the use case and sample of its request. */
 export function resolvedToProto(senderId: SenderId): MessageInitShape<typeof SenderIdSchema> {
   return { ...senderIdToProto(senderId), useCase: "", sample: "" };
 }

@@ -27,7 +27,7 @@ export type SenderIdFilter = {
   readonly afterKey: string;
 };
 
-/** A name of a tenant; `key` is the lower-case name. */
+/** The name of a tenant's sender ID; `key` is the lower-case name. */
 export type SenderName = { readonly tenantId: string; readonly key: string };
 
 /** A sender ID after its review, with further fields of the event. */
@@ -42,8 +42,8 @@ export type SenderIdStore = {
   /** Throws `already_exists` when the tenant has the name. */
   insert(senderId: SenderId): Promise<void>;
   /**
-   * Saves what `decide` makes of the tenant's sender ID of that name and its counts, with the answer, in one
-   * transaction. Requests of one tenant exclude each other.
+   * Passes the tenant's sender ID of that name and the tenant's counts to `decide`; saves its result with the answer in
+   * one transaction. Requests of one tenant exclude each other.
    */
   request(
     name: SenderName,
@@ -51,10 +51,10 @@ export type SenderIdStore = {
     answerOf: (made: SenderId) => KeyedAnswer | undefined,
   ): Promise<void>;
   find(id: string): Promise<SenderId | undefined>;
-  /** The ones that exist, in any order. At most 32 at once. */
+  /** Finds the sender IDs that exist, in any order. At most 32 names at once. */
   findByNames(names: readonly SenderName[]): Promise<readonly SenderId[]>;
   list(tenantId: string, filter: SenderIdFilter): Promise<readonly SenderId[]>;
-  /** Of all tenants, by id, after `afterId`. */
+  /** Lists sender IDs of all tenants in the order of ids, after `afterId`. */
   listAll(
     statuses: readonly SenderIdStatus[],
     limit: number,

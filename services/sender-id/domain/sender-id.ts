@@ -23,13 +23,13 @@ export type Review = "approve" | "reject" | "suspend" | "reinstate";
 export type SenderId = {
   readonly id: string;
   readonly tenantId: string;
-  /** As registered. */
+  /** The name with the case in which it was registered. */
   readonly name: string;
   readonly status: SenderIdStatus;
   /** Empty unless rejected. */
   readonly rejectionReason: string;
   readonly trafficClass: TrafficClass;
-  /** Why the customer wants it, and a text that it would send; empty when an operator registered it. */
+  /** The customer's reason for the name, and a sample text; both empty when an operator registered it. */
   readonly useCase: string;
   readonly sample: string;
   readonly createdAtMs: number;
@@ -85,7 +85,7 @@ export type NameRequest = {
 /** How many names a tenant has: those of any status, and those that wait for a review. */
 export type NameCounts = { readonly all: number; readonly pending: number };
 
-/** Names that a customer may ask for: operators read each. */
+/** Most names of a tenant that wait for a review: operators read each. */
 export const PENDING_MAX = 10;
 const NAMES_MAX = 200;
 const USE_CASE_CHARS_MAX = 500;
@@ -101,8 +101,8 @@ export function checkNameRequest({ name, useCase, sample }: NameRequest): void {
 }
 
 /**
- * The sender ID that a checked request makes of the tenant's present one of that name. Throws `already_exists` unless
- * that one was rejected, and `validation_error` when the tenant has too many.
+ * The sender ID after a checked request; `present` is the tenant's sender ID of that name. Throws `already_exists`
+ * unless `present` was rejected, and `validation_error` when the tenant has too many.
  */
 export function requestSenderId(
   present: SenderId | undefined,

@@ -16,9 +16,9 @@ type SenderIdDocument = {
   name_key: string;
   status: SenderIdStatus;
   rejection_reason: string;
-  /** Absent when it is transactional. */
+  /** Absent for the class `transactional`. */
   traffic_class?: SenderId["trafficClass"];
-  /** Absent when an operator registered it. */
+  /** Absent when an operator registered the name. */
   use_case?: string;
   sample?: string;
   created_at: Date;
@@ -56,7 +56,7 @@ export function createSenderIdStore(options: {
     },
     request: ({ tenantId, key }, decide, answerOf) =>
       runTransaction(client, async (session) => {
-        // Excludes another request of this tenant, so that the counts below are right.
+        // This write conflicts with other requests of the tenant, so that the counts below are right.
         const counted = { $inc: { requests: 1 } };
         await tenants.updateOne({ _id: tenantId }, counted, { session, upsert: true });
         const own = { tenant_id: tenantId };

@@ -1,6 +1,6 @@
 import type { ReceiptCounts } from "./counters.ts";
 
-/** One call of an HTTP carrier. */
+/** One HTTP request that the simulator sends as an HTTP carrier. */
 export interface Callback {
   url: string;
   body: object;

@@ -7,7 +7,7 @@ export interface SeenSubmit {
   /** Submits of this message part so far, the current one included. */
   count: number;
   firstAtMs: number;
-  /** One of them was accepted. */
+  /** Whether one of these submits was accepted. */
   isTaken: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface CountersSnapshot {
   refused: number;
   duplicates: number;
   receipts: ReceiptCounts;
-  /** Deliveries to SMPP clients that are not acknowledged yet, those of a later time included. */
+  /** Deliveries to SMPP clients that are not acknowledged yet, including those that are not due yet. */
   waiting: number;
 }
 
@@ -47,7 +47,7 @@ export interface CountersSnapshot {
 export interface ReceiptCounts {
   sent: number;
   acknowledged: number;
-  /** Sent again because they were refused or not answered. */
+  /** Deliveries sent again because they were refused or not answered. */
   resent: number;
   dropped: number;
 }

@@ -18,7 +18,7 @@ const LATE_MS = 15_000;
 const SLOW_MS = 2000;
 const OCTET_INTERVAL_MS = 500;
 const ANSWER_AFTER_RECEIPT_MS = 300;
-/** When a frozen link is closed; the peer has given it up long before. */
+/** Time after which a frozen link is closed; the peer has closed it long before. */
 const HALF_OPEN_MS = 120_000;
 
 const refuse =
@@ -26,7 +26,7 @@ const refuse =
   (submits, submit, fault) =>
     submits.refuse(submit, fault.status ?? standard);
 
-/** Accepts the message and writes these octets instead of the answer. */
+/** Accepts the message and writes the given octets instead of the answer. */
 const answerWith =
   (octets: (submit: Submit) => Buffer): Act =>
   (submits, submit) => {
@@ -35,7 +35,7 @@ const answerWith =
     submit.peer.session.sendRaw(octets(submit));
   };
 
-/** Writes these octets and then accepts the message. */
+/** Writes the given octets and then accepts the message. */
 const precedeWith =
   (octets: () => Buffer): Act =>
   (submits, submit) => {
@@ -86,7 +86,7 @@ const ACTIONS: Partial<Record<FaultName, Act>> = {
   system_error: refuse(STATUS.ESME_RSYSERR),
   drop_link: (submits, submit) => submits.drop(submit),
   parameter_refused: refuse(STATUS.ESME_RINVOPTPARSTREAM),
-  // The carrier has nothing of it, but its client cannot know that.
+  // The carrier does not have the message, but its client cannot know that.
   parameter_drops_link: (submits, submit) => {
     submits.leaveRefused(submit);
     submit.peer.session.close("socket_error");

@@ -11,7 +11,7 @@ interface Stored {
 /** The lowest id; its hexadecimal form begins with a letter, so it never reads as a decimal. */
 const FIRST_ID = 0xf0000000000;
 const SPREAD = 0x10000000000;
-/** The id of all submits of a carrier that uses one. */
+/** The id of every submit, for a carrier that uses one id only. */
 export const CONSTANT_ID = FIRST_ID.toString(16);
 /** Long messages whose id is kept for their other parts. */
 const SHARED_MAX = 10_000;

@@ -21,7 +21,7 @@ export interface SubmitActions {
   refuse(submit: Submit, status: number): void;
   /** Accepts the message without an answer. */
   leave(submit: Submit): void;
-  /** Counts a submit as refused that is answered by other means. */
+  /** Counts a submit as refused, without an answer; the caller answers it or closes the link. */
   leaveRefused(submit: Submit): void;
   /** Accepts the message and closes the connection without an answer. */
   drop(submit: Submit): void;

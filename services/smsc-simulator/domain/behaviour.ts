@@ -43,15 +43,15 @@ export type FaultPoint = (typeof FAULTS)[FaultName];
 
 /** The frequency and the parameters of a fault. */
 export interface FaultSetting {
-  /** From 0 to 1; 1 by default. */
+  /** The share of requests that the fault applies to, from 0 to 1; 1 by default. */
   probability: number;
-  /** The most applications; no limit when absent. */
+  /** How many times the fault applies at most; no limit when absent. */
   limit?: number;
   /** The command_status of refusals. */
   status?: number;
-  /** For `late_answer` and `slow`: how long the answer takes. */
+  /** For `late_answer` and `slow`: how long the answer takes. For `slow_loris`: the time between two octets. */
   delay_ms?: number;
-  /** At submit: only for recipients whose digits begin with this. */
+  /** For a fault at submit: it applies only to recipients whose digits begin with this text. */
   numbers?: string;
 }
 

@@ -15,12 +15,12 @@ export interface HandsetMessage {
   concatenation: Concatenator;
   /** Which parts arrive, in this order, from 1; all of them when absent. */
   parts: readonly number[] | undefined;
-  /** How many messages, from consecutive numbers, of which there are `handsets`. */
+  /** How many messages the burst has; they come from `handsets` consecutive numbers. */
   count: number;
   handsets: number;
-  /** Over a burst; 0 sends all at once. */
+  /** Messages a second in a burst; 0 sends all at once. */
   ratePerSecond: number;
-  /** Where an HTTP carrier posts it; over SMPP when absent. */
+  /** The URL to which an HTTP carrier posts the message; sent over SMPP when absent. */
   url: string | undefined;
 }
 

@@ -14,7 +14,7 @@ import { toJson } from "../cli/to-json.ts";
 
 /** The largest page of campaigns. */
 const CAMPAIGNS_MAX = 100;
-/** A pause or a cancel waits for the chunk that is being accepted. */
+/** Options of a pause or a cancel: it waits for the chunk that messaging is accepting. */
 const CHANGE = { timeoutMs: 60_000 } as const;
 
 export const list: Run = async (context) => {
@@ -24,7 +24,7 @@ export const list: Run = async (context) => {
     tenantId: await tenantId(context),
     statuses: options.list("status").map((text) => readEnumWord(CampaignStatus, text, "status")),
   };
-  // An id holds the time of its creation, so the range is one of ids.
+  // An id contains the time of its creation, so a range of times is a range of ids.
   const firstId = sinceMs === undefined ? "" : lowestIdAt("campaign", sinceMs);
   const endId = untilMs === undefined ? "" : lowestIdAt("campaign", untilMs);
   const { items, nextCursor } = await readUpToLimit(

@@ -13,7 +13,7 @@ import { type CheckReport, type CheckRun, withStreamsClosed } from "../check/rep
 import { checkWallets } from "../check/wallets.ts";
 import type { Run } from "../cli/command.ts";
 
-/** In this order: settlements are read after the messages they settle. */
+/** The parts of a check, in this order: settlements are read after the messages they settle. */
 const PARTS: readonly (readonly [string, (run: CheckRun) => Promise<CheckReport>])[] = [
   ["messages", checkMessages],
   ["charges", checkCharges],
@@ -61,17 +61,17 @@ export const check: Run = async (context) => {
     unlisted: BigInt(unlisted + breaches.length - sent.length),
     compared: Object.fromEntries(counted),
   };
-  // The command ends the same whether its result can be stored or not.
+  // Whether the result can be stored does not change the exit code.
   await clients.tenants.recordCheck(run, { timeoutMs: 5000 }).catch((thrown: unknown) => {
     output.note(`the result was not stored: ${toAppError(thrown).message}`);
   });
   return isOk ? 0 : 1;
 };
 
-/** Breaches that are sent with the result; tenant stores the first hundred. */
+/** Breaches that are sent with the result; the tenant service stores the first 100. */
 const SENT_MAX = 200;
 
-/** Runs every part even if others fail; throws when all failed, and at once when nothing runs that could answer. */
+/** Runs every part even if others fail; throws when all failed, and at once when the stack is down. */
 async function checkAll(run: CheckRun, output: Output): Promise<CheckReport[]> {
   const reports: CheckReport[] = [];
   const failures: unknown[] = [];

@@ -43,7 +43,7 @@ export const show: Run = async (context) => {
   return 0;
 };
 
-/** The messages to a number, of every tenant: messaging walks the tenants, some at a time. */
+/** The messages of all tenants to a number: each call of messaging searches the next 100 tenants. */
 export const find: Run = async (context) => {
   const { clients, options, output } = context;
   const { sinceMs = 0, untilMs = 0 } = options.range("since", "until");
@@ -132,7 +132,7 @@ export const cancelCampaign: Run = async (context) => {
   return 0;
 };
 
-/** The names of the tenants of messages; the id of one that is unknown. */
+/** The names of the tenants of messages; for an unknown tenant its id. */
 async function tenantNames(
   clients: CommandContext["clients"],
   messages: readonly Message[],

@@ -133,7 +133,7 @@ export const explain: Run = async ({ clients, options, output }) => {
     await output.result(shown);
     return 0;
   }
-  // The answer first: a narrow terminal has no place for all that a route is.
+  // Show the answer in the first columns: a narrow terminal has no place for all columns of a route.
   const rows = Array.isArray(shown.routes) ? shown.routes.filter(isRow) : [];
   await output.list(rows, {
     columns: [
@@ -185,14 +185,14 @@ function readClass(text: string): TrafficClass {
   return readEnumWord(TrafficClass, text, "class");
 }
 
-/** The items that a route is limited to; `*` alone gives none, which lifts the limit. */
+/** The items that a route is limited to; `*` alone returns an empty list, which removes the limit. */
 function readLimit(options: Options, name: string): string[] | undefined {
   if (options.optional(name) === undefined) return undefined;
   const items = options.list(name);
   return items.join() === "*" ? [] : items;
 }
 
-/** Minutes of the day, UTC. */
+/** Reads `--hours` as minutes of the day, UTC; `always` sets both to 0. */
 function readHours(text: string | undefined) {
   if (text === undefined) return {};
   if (text === "always") return { enabledFromMinute: 0, enabledUntilMinute: 0 };

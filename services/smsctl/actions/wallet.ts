@@ -189,14 +189,14 @@ export const entries: Run = async (context) => {
   return 0;
 };
 
-/** The movement of each account in a column of its own. */
+/** Puts the change of the available and of the held amount each in its own column. */
 function withChanges(entry: Row): Row {
   const postings = Array.isArray(entry.postings) ? entry.postings.filter(isRow) : [];
   const change = (account: string) => postings.find((one) => one.account === account)?.amount ?? "";
   return { ...entry, available_change: change("available"), held_change: change("held") };
 }
 
-/** Adds a hint to a timeout: --kind filters all entries of the range. */
+/** Adds a hint to a transient error: with --kind the service reads all entries of the range, which may time out. */
 function inTooMany(thrown: unknown): unknown {
   const error = toAppError(thrown);
   if (!TRANSIENT_ERRORS.has(error.code)) return thrown;

@@ -17,10 +17,10 @@ import { uncertainResult } from "../calls/uncertain-result.ts";
 import type { CommandContext } from "../cli/command.ts";
 import { readMode } from "../cli/mode.ts";
 
-/** Rejects larger bodies: a webhook has a few kilobytes. */
+/** Largest body that is accepted: a webhook has a few kilobytes. */
 const BODY_BYTES_MAX = 1_048_576;
 
-/** Offset of the port of `listen` from the gateway's in the development stack. */
+/** Distance from the gateway's port to the port of `listen`, in the development stack. */
 const LISTEN_OFFSET = 47;
 
 export async function listen(context: CommandContext): Promise<number> {
@@ -59,7 +59,7 @@ export async function listen(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** Names the endpoint if it cannot be deleted: it counts toward the limit and is retried for days. */
+/** Names the endpoint if it cannot be deleted: it counts toward the limit, and its deliveries are retried for days. */
 async function deleteEndpoint(
   { clients }: CommandContext,
   tenant: string,

@@ -102,7 +102,7 @@ export const recover: Run = async (context) => {
 
 export const listen: Run = async (context) => (await import("./webhook-listen.ts")).listen(context);
 
-/** Commands with an endpoint and nothing else. */
+/** Commands whose only argument is an endpoint. */
 export const ON_ENDPOINT = {
   show: async (context) => {
     const { endpoint } = await context.clients.webhooks.getEndpoint(await place(context));

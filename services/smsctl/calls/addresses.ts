@@ -36,8 +36,8 @@ type StackFile = {
 
 /**
  * The source is `--context`, else the environment when it names any of them, else the current context, else the
- * development stack. It is a single one: if another filled its gaps, a misspelt setting would send the command and
- * the token to another installation.
+ * development stack. Settings of two sources are never mixed: a misspelt setting would send the command and the
+ * token to another installation.
  */
 export function serviceAddresses(
   env: NodeJS.ProcessEnv,

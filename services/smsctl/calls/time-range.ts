@@ -1,6 +1,6 @@
 import type { Options } from "../../shared/cli/options.ts";
 
-/** The range of `--since` and `--until` of a list whose service knows none: filters what it answered. */
+/** A filter by `--since` and `--until`, for lists whose service cannot filter by time. */
 export function createdWithin(
   options: Options,
 ): (item: { readonly createdAtMs: bigint }) => boolean {

@@ -30,7 +30,7 @@ async function* named<T>(messages: AsyncIterable<T>, source: ErrorSource): Async
   }
 }
 
-/** Refusals of the caller: services do not map these codes for customers. */
+/** Codes that refuse the caller itself. `toAppError` does not map them, because customers never get them. */
 const REFUSALS = new Map<Code, ErrorCode>([
   [Code.Unauthenticated, "unauthenticated"],
   [Code.PermissionDenied, "insufficient_scope"],

@@ -45,7 +45,7 @@ export async function checkCampaignMessages(
     compared += page.length;
     progress(`${compared} messages of campaigns compared`);
   }
-  // One page is read while the one before it is compared.
+  // Read the next page while the previous one is compared.
   let comparing = Promise.resolve();
   for await (const tenantId of checkedTenants(run)) {
     for await (const page of pagesOfMessages(run, tenantId)) {

@@ -32,7 +32,7 @@ import {
  * A longer setting may be recent, so a settlement older than this needs no message.
  */
 const RETENTION_MAX_MS = 365 * 86_400_000;
-/** Nor does one within this margin of deletion (at most half the retention): clocks may differ. */
+/** A settlement whose message is this close to deletion needs no message either: clocks may differ. */
 const RETENTION_SLACK_MS = 86_400_000;
 
 /** The message of a settlement this old was stored when the check started, at any clock skew. */
@@ -129,7 +129,7 @@ function createOrphans(atMs: number, found: BreachList) {
       const settledMs = Number(settlement.settledAtMs);
       const madeMs = isId("message", messageId) ? idTimeMs(messageId) : settledMs;
       if (atMs - madeMs > retentionMs - Math.min(RETENTION_SLACK_MS, retentionMs / 2)) return;
-      // Its message may have been accepted after the charges' snapshot, so look it up.
+      // Look the message up: messaging may have accepted it after the snapshot of charges.
       if (missing.length < RECHECKS_MAX) missing.push(settlement);
       else if (atMs - settledMs > STORED_FOR_CERTAIN_MS) found.add(orphanBreach(settlement));
       else unseen += 1;

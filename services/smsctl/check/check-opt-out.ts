@@ -23,7 +23,7 @@ export function isDespiteOptOut(
 ): boolean {
   const isInDoubt = message.error?.code === "submission_unknown";
   if (!SUBMITTED.has(message.status) && !isInDoubt) return false;
-  // A messaging process of the release before says neither class nor claim.
+  // A messaging process of the previous release returns neither the class nor the time of the claim.
   if (message.trafficClass === TrafficClass.UNSPECIFIED) return false;
   if (message.trafficClass === TrafficClass.OTP || message.isConsentReply) return false;
   if (optOut.sender !== "" && optOut.sender !== message.from.toLowerCase()) return false;

@@ -6,8 +6,8 @@ import { type Message, MessageStatus } from "../../../proto/gen/sms/v1/messaging
 export type RowFault = { readonly invariant: number; readonly what: string };
 
 /**
- * Compares a message with the row of its number; returns undefined when they agree. A row names one message. So when
- * each message that is not cancelled is the one that its row names, no row has two of them.
+ * Compares a message with the row of its number; returns undefined when they agree. A row names one message. If
+ * each message that is not cancelled is named by its row, no row has two such messages.
  */
 export function checkRow(
   message: Pick<Message, "id" | "status">,

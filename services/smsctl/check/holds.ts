@@ -5,7 +5,7 @@ import { formatAmount } from "../../shared/core/money.ts";
 import { checkInParallel, RECHECKS_MAX, undefinedIfNotFound } from "./recheck.ts";
 import type { BreachList, CheckRun, FoundBreach } from "./report.ts";
 
-/** A hold without a send may live for the grace time (default for a wallet that omits it) plus one sweep. */
+/** A hold without a send may exist for the wallet's grace time, if given, or the default, plus one sweep. */
 const SWEEP_MS = 300_000;
 const GRACE_DEFAULT_MS = 300_000n;
 
@@ -16,7 +16,7 @@ export type ExplainedHold = {
   readonly messageId: string;
 };
 
-/** By reservation. */
+/** Explained holds by reservation id. */
 export type ExplainedHolds = Map<string, ExplainedHold>;
 
 /**

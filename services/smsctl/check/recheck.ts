@@ -19,17 +19,17 @@ export type Suspect = { readonly charge: Charge; readonly settlement: Settlement
 /** How long a settlement may take after its message was seen changed, and how often to poll for it. */
 export type SettlementWait = { readonly promiseMs: number; readonly everyMs: number };
 
-/** The promise of docs/contract.md#money. */
+/** The wait for the time that docs/contract.md#money promises. */
 export const SETTLEMENT_WAIT: SettlementWait = { promiseMs: SETTLEMENT_PROMISE_MS, everyMs: 1000 };
 
 /** Settlements requested in one call. */
 const SETTLEMENTS_PER_CALL = 1000;
 
-/** Items of a kind that are rechecked with one or two calls each, and how many at a time. */
+/** Most suspects of a kind to recheck, with one or two calls each, and how many at a time. */
 export const RECHECKS_MAX = 100_000;
 const CONCURRENCY = 16;
 
-/** Half a minute with the pauses: longer than the restart of a service. */
+/** Attempts of one read. With the pauses they take half a minute, longer than the restart of a service. */
 const ATTEMPTS_MAX = 10;
 
 /**

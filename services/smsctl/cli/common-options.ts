@@ -28,14 +28,14 @@ export const RANGE: readonly OptionDefinition[] = [
   { flags: "--until <time>", about: "Before: an age or a date-time." },
 ];
 
-/** The same range under its older names, too. */
+/** The options of `RANGE`, which also have their older names. */
 export const RANGE_WITH_OLDER_NAMES: readonly OptionDefinition[] = [
   ...RANGE,
   { flags: "--from <time>", about: "The older name of --since." },
   { flags: "--to <time>", about: "The older name of --until." },
 ];
 
-/** `--status S,…` with the values that there are. */
+/** The option `--status S,…` with its possible values. */
 export const statusOption = (...values: readonly string[]): OptionDefinition => ({
   flags: "--status <status,…>",
   about: `Only these: ${values.join(", ")}.`,

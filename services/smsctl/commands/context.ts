@@ -64,7 +64,7 @@ export const CONTEXT_GROUP: Group = {
   ],
 };
 
-/** `completion`, of the program that it is a command of. */
+/** The command `completion`; `program` returns the program that contains it. */
 export function completionCommand(program: () => ProgramDefinition<CommandContext>): Command {
   return {
     name: "completion",

@@ -4,7 +4,7 @@ import { retry } from "../../shared/flow/retry.ts";
 import { runDetached } from "../../shared/flow/run-detached.ts";
 import type { Mail, Mailer } from "../app/identity-ports.ts";
 
-/** Mails that wait for the server or are being sent; beyond, a request is refused. */
+/** Most mails that wait or are being sent; a further one is refused. */
 const WAITING_MAX = 1000;
 const ATTEMPTS_MAX = 4;
 

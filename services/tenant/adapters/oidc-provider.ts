@@ -5,7 +5,7 @@ import type { Logger } from "../../shared/core/logger.ts";
 import { createRefreshAheadCache } from "../../shared/flow/refresh-ahead-cache.ts";
 import type { OidcChecks, OidcIdentity, OidcProvider } from "../app/identity-ports.ts";
 
-/** For each request to the provider. */
+/** Timeout of each request to the provider. */
 const TIMEOUT_S = 10;
 /** The provider's description is read again after this time: its addresses and methods may change. */
 const DESCRIPTION_MS = 3_600_000;
@@ -15,7 +15,7 @@ const SCOPE = "openid email";
 export type OidcOptions = {
   readonly issuer: string;
   readonly clientId: string;
-  /** Empty for a public client, which PKCE protects alone. */
+  /** Empty for a public client, which only PKCE protects. */
   readonly clientSecret: string;
   readonly clientAuth: "basic" | "post";
   readonly redirectUri: string;
@@ -105,7 +105,7 @@ async function discover(options: OidcOptions): Promise<Configuration> {
   // `config.ts` permits http: for loopback alone.
   const insecure = issuer.protocol === "http:" ? [client.allowInsecureRequests] : [];
   return client.discovery(issuer, clientId, undefined, authentication, {
-    // Without it the signature of an ID token from the token endpoint would not be checked.
+    // Without these checks the library would not verify the signature of an ID token from the token endpoint.
     execute: [...insecure, client.enableNonRepudiationChecks],
     timeout: TIMEOUT_S,
   });

@@ -1,13 +1,13 @@
 import type { Idempotency, KeyedAnswer } from "../../shared/core/run-once.ts";
 import type { SecretBox } from "../../shared/io/encryption.ts";
 
-/** Stored answers, encrypted: that of a new key holds its secret. */
+/** Stored answers, encrypted: the answer to a new API key contains the key's secret. */
 export type SealedAnswers = Idempotency & {
   /** The form in which an answer is stored, in the transaction of its effect. */
   seal(answer: KeyedAnswer): KeyedAnswer;
 };
 
-/** An answer opens only under its own idempotency key. */
+/** Encrypts each answer with its idempotency key as context: under another key it cannot be decrypted. */
 export function createSealedAnswers(answers: Idempotency, box: SecretBox): SealedAnswers {
   const seal = ({ scope, fingerprint, response }: KeyedAnswer): KeyedAnswer => {
     const sealed = box.seal(Buffer.from(response).toString("base64"), scope);

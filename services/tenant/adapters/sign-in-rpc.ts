@@ -4,7 +4,7 @@ import { checkGiven } from "../../shared/core/limits.ts";
 import type { OidcSignInService } from "../app/oidc-sign-in.ts";
 import type { SecondFactorService } from "../app/second-factors.ts";
 
-/** Longer than a recovery code with its separators. */
+/** Longest code that is accepted; a recovery code with its separators is shorter. */
 export const CODE_CHARS_MAX = 64;
 const SECRET_CHARS_MAX = 128;
 

@@ -19,10 +19,10 @@ export type CheckResult = {
   readonly finishedAtMs: number;
   readonly isOk: boolean;
   readonly breaches: readonly CheckBreach[];
-  /** How many there were beyond those listed. */
+  /** The number of breaches beyond those listed. */
   readonly unlisted: number;
   readonly unfinished: readonly string[];
-  /** How many of each kind of thing were compared. */
+  /** How many items were compared, by kind. */
   readonly compared: Readonly<Record<string, number>>;
 };
 

@@ -13,7 +13,7 @@ export type Member = {
   readonly invitedAtMs: number;
   /** Absent until the first sign-in. */
   readonly joinedAtMs?: number;
-  /** Set by the list of members alone. */
+  /** Present only in the list of members. */
   readonly hasSecondFactor?: boolean;
 };
 
@@ -24,7 +24,7 @@ export type SecondFactorStore = {
   begin(personId: string, secret: Uint8Array): Promise<boolean>;
   /** Turns the factor on; false when it is on, or `before` has another secret than the stored one. */
   enable(tenantId: string, before: SecondFactor, after: SecondFactor): Promise<boolean>;
-  /** False when it is off. */
+  /** Turns the factor off; false when it is off already. */
   remove(tenantId: string, personId: string): Promise<boolean>;
   /** The ids of the people whose factor is on. */
   findEnabled(personIds: readonly string[]): Promise<ReadonlySet<string>>;
@@ -44,7 +44,7 @@ export type PeopleStore = {
     link: { readonly hash: Buffer; readonly link: SignInLink },
     max: number,
   ): Promise<{ readonly member: Member } | "member" | "too_many">;
-  /** In the order of the addresses. */
+  /** Lists the members in the order of their e-mail addresses. */
   listMembers(tenantId: string): Promise<readonly Member[]>;
   changeRole(tenantId: string, personId: string, role: Role): Promise<MemberChange>;
   /** Also ends the person's sessions of the tenant; returns the hashes of their secrets. */
@@ -54,7 +54,7 @@ export type PeopleStore = {
   ): Promise<{ readonly hashes: readonly Buffer[] } | "not_found" | "last_owner">;
   /** The person of an address; undefined when it is in no tenant. */
   findPersonByEmail(email: string): Promise<string | undefined>;
-  /** In the order in which the person was invited. */
+  /** The person's memberships, in the order of their invitations. */
   membershipsOf(personId: string): Promise<readonly Member[]>;
   /** The memberships that exist, in any order. */
   findMembers(
@@ -67,9 +67,9 @@ export type SessionStore = {
   insertLink(hash: Buffer, link: SignInLink): Promise<void>;
   findLink(hash: Buffer): Promise<SignInLink | undefined>;
   /**
-   * Uses up the link and stores the session; false when another call has used it, or the person is no member. With a
-   * person the membership counts as joined, and as `verifiesEmail` the tenant's e-mail address as verified. With `used`
-   * the code is used up too; throws `validation_error` and keeps the link when another call has used it.
+   * Uses up the link and stores the session; false when another call has used it, or the person is no member. For a
+   * person the membership then counts as joined; with `verifiesEmail` the tenant's e-mail address counts as verified.
+   * With `used` the code is used up too; throws `validation_error` and keeps the link when another call has used it.
    */
   openSession(
     linkHash: Buffer,
@@ -78,20 +78,20 @@ export type SessionStore = {
     options: { readonly verifiesEmail: boolean; readonly used?: UsedCode },
   ): Promise<boolean>;
   /**
-   * Replaces the session of `before` by another one, and returns the hash of the ended secret. Undefined when it had
-   * ended, or its person is no member of the other one's tenant.
+   * Replaces the session of `before` by another one, and returns the hash of the ended secret. Undefined when `before`
+   * had ended, or its person is no member of the tenant of `after`.
    */
   replaceSession(before: Session, after: Session, secretHash: Buffer): Promise<Buffer | undefined>;
-  /** In the order of the hashes. */
+  /** The sessions in the order of the hashes; undefined for an unknown one. */
   findSessions(hashes: readonly Uint8Array[]): Promise<readonly (Session | undefined)[]>;
   findSession(id: string): Promise<Session | undefined>;
-  /** Newest first. */
+  /** The person's sessions, newest first. */
   listSessions(personId: string, max: number): Promise<readonly Session[]>;
-  /** Returns the hash of the secret; undefined when there is no such session. */
+  /** Ends a session and returns the hash of its secret; undefined when there is no such session. */
   endSession(id: string): Promise<Buffer | undefined>;
   touchSessions(ids: readonly string[], nowMs: number): Promise<void>;
   findAttempts(key: string): Promise<Attempts | undefined>;
-  /** Stores unless another call has counted since `before`; returns whether it did. */
+  /** Stores `after` unless another call has changed the attempts since `before`; returns whether it stored. */
   storeAttempts(key: string, before: Attempts | undefined, after: Attempts): Promise<boolean>;
   forgetAttempts(key: string): Promise<void>;
 };
@@ -118,7 +118,7 @@ export type OidcProvider = {
 /** The storage of sign-ins that are at the provider. */
 export type OidcSignInStore = {
   insert(browserHash: Buffer, checks: OidcChecks, expiresAtMs: number): Promise<void>;
-  /** Removes and returns it, so that a browser comes back once. */
+  /** Removes and returns the sign-in, so that a browser can complete it only once. */
   take(
     browserHash: Buffer,
   ): Promise<{ readonly checks: OidcChecks; readonly expiresAtMs: number } | undefined>;
@@ -127,7 +127,7 @@ export type OidcSignInStore = {
 /** A mail to one person. */
 export type Mail = { readonly to: string; readonly subject: string; readonly text: string };
 
-/** Sends mails in the background. Throws `service_unavailable` when there is no mail server or too much waits. */
+/** Sends mails in the background. Throws `service_unavailable` without a mail server, or when too many mails wait. */
 export type Mailer = { send(mail: Mail): void };
 
 /** Removes ended sessions from the caches of gateways. */

@@ -6,13 +6,13 @@ import type { ApiKey } from "../domain/api-key.ts";
 /** How exact the last use of a key is. */
 export const LAST_USED_STEP_MS = 60_000;
 
-/** Keys whose last write is remembered. Forgetting one costs one more write. */
+/** Keys whose last write is cached. An evicted key costs one more write. */
 const NOTED_MAX = 50_000;
 
 /**
  * Notes that keys were used. The gateway looks a key in use up every few seconds, so a lookup stands for the requests
  * since the one before. Each key is written at most once a minute by each process, and one write covers all keys of a
- * lookup. While a write runs, others are skipped: the next lookup of the key makes up for it. A crash or a failed write
+ * lookup. While a write runs, other writes are skipped: the next lookup of the key writes. A crash or a failed write
  * loses at most a minute.
  */
 export function createLastUsed(

@@ -12,7 +12,7 @@ export async function limitAttempts(
   for (const key of keys) {
     const before = await store.findAttempts(key);
     const counted = countAttempt(before, clock.now());
-    // Another request was counted at the same moment: this one is one too many.
+    // Another request was counted at the same moment: refuse this one for a second.
     const waitMs =
       "waitMs" in counted
         ? counted.waitMs

@@ -7,7 +7,7 @@ export type OperatorLink = { readonly person: string; readonly expiresAtMs: numb
 /** The storage of operators, their links and sessions. Each change and its audit entry are one transaction. */
 export type OperatorStore = {
   /**
-   * Stores the operator with the role that `decide` gives for the present one, and the link. Returns the operator.
+   * Stores the link, and the operator with the role that `decide` returns for the present role. Returns the operator.
    */
   addLink(
     hash: Buffer,
@@ -27,13 +27,13 @@ export type OperatorStore = {
   ): Promise<Operator | undefined>;
   findByHash(hash: Uint8Array): Promise<OperatorSession | undefined>;
   findSession(id: string): Promise<OperatorSession | undefined>;
-  /** Newest first. */
+  /** The operator's sessions, newest first. */
   listSessions(person: string, max: number): Promise<readonly OperatorSession[]>;
   endSession(id: string): Promise<void>;
   touchSession(id: string, nowMs: number): Promise<void>;
   findOperator(person: string): Promise<Operator | undefined>;
-  /** In the order of the addresses. */
+  /** Lists operators in the order of their e-mail addresses. */
   listOperators(max: number): Promise<readonly Operator[]>;
-  /** Also ends sessions and links; false when there is no such operator. */
+  /** Removes the operator with all sessions and links; false when there is no such operator. */
   removeOperator(person: string): Promise<boolean>;
 };

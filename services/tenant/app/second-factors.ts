@@ -46,7 +46,7 @@ export function createSecondFactorService(parts: {
     );
   }
 
-  /** Tries a code. Errors: `rate_limited` after several, `validation_error` for one that is wrong or was used. */
+  /** Tries a code. Errors: `rate_limited` after several, `validation_error` for a wrong or used code. */
   async function tryCode(factor: SecondFactor, code: string): Promise<UsedCode> {
     const key = attemptsKey(factor.personId);
     await limitAttempts({ store: sessions, clock }, [key], TOO_MANY);

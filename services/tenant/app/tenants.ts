@@ -33,15 +33,15 @@ export type TenantStore = {
   /** Throws `already_exists` when the name is taken. */
   insertTenant(tenant: Tenant): Promise<void>;
   findTenant(idOrName: string): Promise<Tenant | undefined>;
-  /** The ones that exist, in any order. */
+  /** Finds the tenants that exist, in any order. */
   findTenants(ids: readonly string[]): Promise<readonly Tenant[]>;
-  /** Of names that contain the text, in any case of ASCII letters. */
+  /** Lists tenants whose names contain the text, without regard to the case of ASCII letters. */
   listTenants(limit: number, afterId: string, nameContains: string): Promise<TenantPage>;
   /** Replaces a tenant unless it has changed since `before` was read; returns whether it did. */
   replaceTenant(before: Tenant, after: Tenant): Promise<boolean>;
   insertKey(key: ApiKey, secretHash: Uint8Array): Promise<void>;
   /**
-   * Active keys, then revoked ones, each newest first. Of very many the oldest revoked are left
+   * Active keys, then revoked ones, each newest first. Beyond 10,000 keys the oldest revoked are left
    * out.
    */
   listKeys(tenantId: string): Promise<readonly ApiKey[]>;
@@ -51,22 +51,22 @@ export type TenantStore = {
   /** The number of the tenant's good keys; counting stops at `max`. */
   countGoodKeys(tenantId: string, nowMs: number, max: number): Promise<number>;
   /**
-   * Inserts what `decide` makes of the key `makerId` and the number of good keys, with its answer, in one transaction.
-   * Issues of one tenant exclude each other, and a revocation of the maker comes before or after. False without the
-   * tenant.
+   * Passes the key `makerId` and the number of good keys to `decide`; inserts the new key with its answer in one
+   * transaction. Issues of one tenant exclude each other, and the maker cannot be revoked meanwhile. False when the
+   * tenant does not exist.
    */
   issueKey(
     issue: KeyIssue,
     decide: (maker: ApiKey | undefined, good: number) => Issued,
   ): Promise<boolean>;
-  /** Revokes a tenant's key of this mode, or of any, idempotent; returns it with its hash. */
+  /** Revokes a tenant's key of the given mode, or of any mode; idempotent. Returns the key with its hash. */
   revokeKey(
     own: { readonly tenantId: string; readonly keyId: string; readonly mode: KeyMode | undefined },
     nowMs: number,
   ): Promise<{ key: ApiKey; hash: Buffer } | undefined>;
-  /** Stores that keys were used; a later use stays. */
+  /** Stores when keys were used; keeps a stored time that is later. */
   markUsed(keyIds: readonly string[], nowMs: number): Promise<void>;
-  /** In the order of the hashes. */
+  /** The keys in the order of the hashes; undefined for an unknown one. */
   findKeysByHash(hashes: readonly Uint8Array[]): Promise<readonly (ApiKey | undefined)[]>;
 };
 
@@ -209,7 +209,7 @@ export function createTenantService(
       const isIssued = await store.issueKey(issue, (found, good) => {
         const isSession = makerId === "";
         const maker = isSession ? { mode: input.mode, scopes: makerScopes } : found;
-        // The gateway may have cached the key for up to five seconds.
+        // The gateway caches keys for up to five seconds, so the maker may have been revoked or have expired since.
         const isStale = found === undefined || found.tenantId !== tenantId || !isGood(found, nowMs);
         if (maker === undefined || (!isSession && isStale)) {
           throw new AppError("unauthenticated", "The API key is not valid.");

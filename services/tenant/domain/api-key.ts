@@ -25,14 +25,14 @@ export type ApiKey = {
   readonly allowedNetworks: readonly string[];
   /** A note for people. */
   readonly name: string;
-  /** The end of its secret, by which people recognise it; empty for keys of version 0.2.0. */
+  /** The last characters of the secret, by which people recognise the key; empty for keys of version 0.2.0. */
   readonly hint: string;
   readonly createdAtMs: number;
-  /** Absent until it is revoked. */
+  /** Absent until the key is revoked. */
   readonly revokedAtMs?: number;
-  /** Absent when it is valid until it is revoked. */
+  /** Absent for a key that is valid until it is revoked. */
   readonly expiresAtMs?: number;
-  /** To about a minute (`app/last-used.ts`); absent while unused. */
+  /** When the key was last used, exact to about a minute (`app/last-used.ts`); absent while unused. */
   readonly lastUsedAtMs?: number;
 };
 

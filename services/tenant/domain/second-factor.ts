@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import { hashSecret } from "./api-key.ts";
 import { stepOfCode, toBase32 } from "./totp.ts";
 
-/** A person's second factor. It is asked for when `enabledAtMs` is set; before, only its secret was shown. */
+/** A person's second factor. Sign-ins need it once `enabledAtMs` is set; before that, only the secret was shown. */
 export type SecondFactor = {
   readonly personId: string;
   readonly secret: Uint8Array;
   readonly enabledAtMs?: number;
-  /** The step of the last code that was used; 0 before the first. */
+  /** The TOTP step of the last used code; 0 before the first. */
   readonly lastStep: number;
   /** SHA-256 of each recovery code that was not used. */
   readonly recoveryHashes: readonly Buffer[];
@@ -16,17 +16,17 @@ export type SecondFactor = {
 /** The part of a factor that a right code uses up: its step, or the recovery code. */
 export type UsedCode = { readonly step: number } | { readonly recoveryHash: Buffer };
 
-/** RFC 4226 section 4 recommends 160 bits. */
+/** Length of a secret: RFC 4226 section 4 recommends 160 bits. */
 const SECRET_BYTES = 20;
 const RECOVERY_CODES = 10;
-/** 80 bits cannot be guessed, even with the hashes. */
+/** Random bytes of a recovery code: 80 bits cannot be guessed, even by a thief of the hashes. */
 const RECOVERY_BYTES = 10;
 
 export function newFactorSecret(): Uint8Array {
   return randomBytes(SECRET_BYTES);
 }
 
-/** Codes such as `ABCD-EFGH-IJKL-MNOP`. */
+/** Ten random recovery codes such as `ABCD-EFGH-IJKL-MNOP`. */
 export function newRecoveryCodes(): readonly string[] {
   return Array.from({ length: RECOVERY_CODES }, () =>
     (toBase32(randomBytes(RECOVERY_BYTES)).match(/.{4}/g) ?? []).join("-"),

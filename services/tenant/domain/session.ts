@@ -4,7 +4,7 @@ import type { Role } from "../../shared/core/roles.ts";
 /** A session ends 12 hours after the sign-in, and before when it was idle for an hour. */
 export const SESSION_MS = 12 * 3_600_000;
 export const IDLE_MS = 3_600_000;
-/** A session in use is written once in this time: `lastSeenAtMs` is exact to the minute. */
+/** Shortest time between two writes of a session in use: `lastSeenAtMs` is exact to the minute. */
 export const SEEN_EVERY_MS = 60_000;
 
 /** When a session was opened and last used, and when it ends. */
@@ -58,7 +58,7 @@ export function noSession(): AppError {
   return new AppError("not_found", "There is no such session.");
 }
 
-/** Whether its last use must be stored again. */
+/** Whether the session's last use must be stored again. */
 export function isSeenLongAgo(session: SessionTimes, nowMs: number): boolean {
   return nowMs - session.lastSeenAtMs >= SEEN_EVERY_MS;
 }

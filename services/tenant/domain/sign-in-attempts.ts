@@ -1,9 +1,9 @@
 /** Requests for sign-in links of one e-mail address or one caller's address, or codes of one person. */
 export type Attempts = {
   readonly count: number;
-  /** No further one before. */
+  /** The earliest time of the next attempt. */
   readonly nextAtMs: number;
-  /** When they are forgotten. */
+  /** When the attempts are forgotten. */
   readonly forgetAtMs: number;
 };
 
@@ -13,9 +13,9 @@ const DELAY_MAX_MS = 15 * 60_000;
 const FORGET_MS = 3_600_000;
 
 /**
- * Counts one more attempt. The first three are free; then each must wait twice as long as the one before, up to 15
- * minutes. An hour without one forgets them. Returns how long to wait instead when it comes too early; an early one is
- * not counted, so that a stranger cannot lock a person out for longer than the wait.
+ * Counts one more attempt. The first three are free; the fourth must wait 15 s, each further one twice as long, up to
+ * 15 minutes. An hour without an attempt resets the count. Returns how long to wait instead when the attempt comes too
+ * early; an early attempt is not counted, so that a stranger cannot lock a person out for longer than the wait.
  */
 export function countAttempt(
   before: Attempts | undefined,

@@ -14,14 +14,14 @@ export const LINK_MS = {
 
 const ASKED_MAX_MS = 3_600_000;
 
-/** How long a link works whose caller may ask for a lifetime; 0 asks for none. Throws `validation_error`. */
+/** The lifetime of a link for which the caller may choose one; 0 means the default. Throws `validation_error`. */
 export function askedLifetime(wantedMs: number): number {
   const lifetimeMs = wantedMs || LINK_MS.portal;
   if (lifetimeMs >= 1000 && lifetimeMs <= ASKED_MAX_MS) return lifetimeMs;
   throw invalidField("lifetime_ms", "out_of_range", "must be from a second to an hour");
 }
 
-/** The refusal of a link; the same for an unknown, a used and an old one. */
+/** The refusal of a link; the same for an unknown, a used and an expired link. */
 export function refusedLink(): AppError {
   const text = "This link was used already or is too old; ask for a new one.";
   return new AppError("not_found", text);

@@ -6,7 +6,7 @@ const STEP_MS = 30_000;
 const DIGITS = 6;
 /** Steps before and after the present one whose code is taken (RFC 6238 section 5.2): clocks of phones differ. */
 const SKEW_STEPS = 1;
-/** RFC 4648 section 6. */
+/** The Base32 alphabet (RFC 4648 section 6). */
 const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 /** Base32 without padding, the form in which authenticators take a secret. */
@@ -33,7 +33,7 @@ export function codeOf(secret: Uint8Array, step: number): string {
 }
 
 /**
- * The step whose code it is, after `lastStep`; undefined for a wrong code and for one of a step that was used. So an
+ * The step after `lastStep` that has this code; undefined for a wrong code and for the code of a used step. So an
  * intercepted code does not work again (RFC 6238 section 5.2).
  */
 export function stepOfCode(

@@ -20,7 +20,7 @@ type LinkDocument = { _id: Binary; person: string; expires_at: Date };
 
 type SessionDocument = OpenedDocument & { person: string };
 
-/** Operators belong to no tenant. */
+/** The tenant of audit entries about operators: they belong to no tenant. */
 const NO_TENANT = "";
 
 /** The MongoDB adapter of the storage of operators. */
@@ -63,7 +63,7 @@ export function createOperatorStore(client: MongoClient, db: Db, audit: AuditLog
       runTransaction(client, async (session) => {
         const used = await links.deleteOne({ _id: new Binary(linkHash) }, { session });
         if (used.deletedCount === 0) return undefined;
-        // Writing it makes this conflict with a removal at the same moment.
+        // Writing the operator makes this transaction conflict with a removal at the same moment.
         const operator = await operators.findOneAndUpdate(
           { _id: opened.person },
           { $set: { last_sign_in_at: new Date(opened.createdAtMs) } },

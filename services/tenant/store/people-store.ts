@@ -19,7 +19,7 @@ export type MembershipDocument = {
   role: Role;
   invited_at: Date;
   joined_at?: Date;
-  /** Increases with each session, so that its opening conflicts with a removal. */
+  /** Increases with each session, so that opening a session conflicts with removing the member. */
   sessions_opened?: number;
 };
 

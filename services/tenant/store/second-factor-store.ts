@@ -8,14 +8,14 @@ import type { SecondFactor, UsedCode } from "../domain/second-factor.ts";
 
 /** A document of `second_factors`. */
 export type SecondFactorDocument = {
-  /** The person. */
+  /** The person's id. */
   _id: string;
-  /** Encrypted for this person. */
+  /** The secret, encrypted with the person's id as context. */
   secret: string;
   /** Absent until a code has confirmed the secret. */
   enabled_at?: Date;
   last_step: Long;
-  /** SHA-256 of each recovery code. */
+  /** SHA-256 of each unused recovery code. */
   recovery: Binary[];
 };
 
@@ -36,7 +36,7 @@ export function createSecondFactorStore(
     async begin(personId, secret) {
       const sealed = box.seal(Buffer.from(secret).toString("base64"), contextOf(personId));
       try {
-        // With a factor that is on the filter matches nothing, and the insertion is refused by the same id.
+        // When the factor is on, the filter matches nothing, and the insertion fails because the id exists.
         await factors.updateOne(
           { _id: personId, enabled_at: { $exists: false } },
           { $set: { secret: sealed, last_step: Long.ZERO, recovery: [] } },
@@ -53,7 +53,7 @@ export function createSecondFactorStore(
         const { personId } = before;
         const current = await factors.findOne({ _id: personId }, { session });
         if (current === null || current.enabled_at !== undefined) return false;
-        // The code confirms the secret that was read, not one that another window has made since.
+        // The code confirms the secret that was read, not a new one from another browser window.
         if (!Buffer.from(toFactor(current, box).secret).equals(before.secret)) return false;
         await factors.updateOne(
           { _id: personId },
@@ -119,7 +119,7 @@ export async function spendCode(
   return spent.matchedCount === 1;
 }
 
-/** A ciphertext opens for its own person alone. */
+/** The context of the encryption: a ciphertext can be decrypted only for its own person. */
 function contextOf(personId: string): string {
   return `second_factor ${personId}`;
 }

@@ -17,7 +17,7 @@ import {
   toSession,
 } from "./session-documents.ts";
 
-/** Attempts of one e-mail address or one caller's address. */
+/** Attempts of one e-mail address, one caller's address or one person; `_id` is the key. */
 type AttemptsDocument = { _id: string; count: number; next_at: Date; expires_at: Date };
 
 /** The MongoDB adapter of the storage of links, sessions and attempts. */
@@ -31,8 +31,8 @@ export function createSessionStore(client: MongoClient, db: Db, audit: AuditLog)
   );
 
   /**
-   * Counts a session in its person's membership; false without one. The write makes this conflict with a removal at the
-   * same moment: otherwise the session would outlive it, and be open again after another invitation.
+   * Counts a session in its person's membership; false without one. The write conflicts with a removal of the member
+   * at the same moment: otherwise the session would remain, and be open again after another invitation.
    */
   async function countSession(opened: Session, session: ClientSession): Promise<boolean> {
     const { tenantId, personId } = opened;
@@ -144,7 +144,7 @@ export function createSessionStore(client: MongoClient, db: Db, audit: AuditLog)
           await attempts.insertOne({ _id: key, ...fields });
           return true;
         }
-        // A count that begins again at 1 may be the one that was read: the time at which it is forgotten is later.
+        // Compare the time too: after a reset another call may have stored the same count, with a later time.
         const { count, forgetAtMs } = before;
         const unchanged = { _id: key, count, expires_at: new Date(forgetAtMs) };
         return (await attempts.updateOne(unchanged, { $set: fields })).matchedCount === 1;

@@ -25,7 +25,7 @@ type TenantDocument = {
   updated_at: Date;
   /** Increases with each change; guards concurrent updates. */
   version: number;
-  /** Keys that keys of the tenant have made. */
+  /** Keys that API keys and console sessions of the tenant have made. */
   keys_issued?: number;
 };
 
@@ -36,9 +36,9 @@ type KeyDocument = {
   mode: KeyMode;
   scopes: Scope[];
   allowed_networks: string[];
-  /** Keys that this one has made. */
+  /** Keys that this key has made. */
   keys_issued?: number;
-  /** These four are absent from keys of version 0.2.0. */
+  /** Absent from keys of version 0.2.0, as are `hint`, `expires_at` and `last_used_at`. */
   name?: string;
   hint?: string;
   expires_at?: Date;
@@ -47,7 +47,7 @@ type KeyDocument = {
   revoked_at?: Date;
 };
 
-/** The longest search for names. */
+/** Timeout of a search for names. */
 const SEARCH_MAX_MS = 5000;
 
 /** Matches names that contain a text, in any case of ASCII letters. */
@@ -56,7 +56,7 @@ function nameWith(text: string) {
   return { $expr: { $gte: [{ $indexOfCP: [{ $toLower: "$name" }, lower] }, 0] } };
 }
 
-/** Most keys of one list. */
+/** Most keys that a list of a tenant's keys has. */
 const KEYS_LISTED_MAX = 10_000;
 
 function keysOf(tenantId: string, isRevoked: boolean) {
@@ -192,8 +192,8 @@ export function createTenantStore(
       guardMongo(keys.countDocuments(goodKeysOf(tenantId, nowMs), { limit: max })),
     issueKey: ({ tenantId, makerId, nowMs, max }, decide) =>
       runTransaction(client, async (session) => {
-        // Excludes another issue of this tenant, so that the count below is right. The revision stays: a change of
-        // the tenant's fields may go on.
+        // This write conflicts with other issues of the tenant, so that the count below is right. `version` stays: a
+        // concurrent change of the tenant's fields may succeed.
         const counted = { $inc: { keys_issued: 1 } };
         const { matchedCount } = await tenants.updateOne({ _id: tenantId }, counted, { session });
         if (matchedCount === 0) return false;
