@@ -8,9 +8,9 @@ export const CAMPAIGN_SETTINGS = {
   ...EVENT_SETTINGS,
   /** How long an idempotency key is kept; the same setting as messaging's. */
   IDEMPOTENCY_TTL_MS: durationMs(86_400_000, 100),
-  /** Recipients of one campaign. */
+  /** The most recipients of one campaign. */
   CAMPAIGN_ROWS_MAX: whole(1, 1_000_000, 1_000_000),
-  /** Open campaigns of a tenant, in each mode. */
+  /** The most open campaigns of a tenant, in each mode. */
   CAMPAIGN_OPEN_MAX: whole(1, 10_000, 100),
   /** How long a campaign may stay paused by the service before it fails. */
   CAMPAIGN_PAUSED_MAX_MS: durationMs(604_800_000, 1000),

@@ -6,13 +6,13 @@ export const MESSAGING_SETTINGS = {
   ...DATABASE_SETTINGS,
   ...AUDIT_SETTINGS,
   ...EVENT_SETTINGS,
-  /** From `sent` to `expired`: 72 hours. */
+  /** A message without a receipt goes from `sent` to `expired` after this time: 72 hours. */
   RECEIPT_WAIT_MS: durationMs(259_200_000),
   /** Interval of the search for due messages. */
   SCHEDULER_INTERVAL_MS: whole(10, 60_000, 1000),
-  /** From an unanswered submit to `failed` `submission_unknown`. */
+  /** A submit without an answer ends in `failed` `submission_unknown` after this time: 10 minutes. */
   SUBMISSION_UNKNOWN_WAIT_MS: durationMs(600_000),
-  /** From `queued` to `failed` `queue_expired`. */
+  /** A queued message ends in `failed` `queue_expired` after this time: 4 hours. */
   QUEUE_TIME_MAX_MS: durationMs(14_400_000),
   /** How long an idempotency key is kept after its request. */
   IDEMPOTENCY_TTL_MS: durationMs(86_400_000, 100),
@@ -21,13 +21,13 @@ export const MESSAGING_SETTINGS = {
    * recorded the response. After an outage longer than this a repeat could send a number a second message.
    */
   CAMPAIGN_KEY_TTL_MS: durationMs(2_592_000_000, 100),
-  /** The earliest a scheduled send may be due. */
+  /** A scheduled send is due at least this long after its request. */
   SEND_AT_MIN_MS: durationMs(60_000),
   /** The claim lease: a carrier without a heartbeat for this long is dead, and its messages become unknown. */
   CLAIM_LEASE_MS: whole(100, 3_600_000, 60_000),
-  /** Messages one connector's queue may hold before new ones are refused. */
+  /** The most messages in one queue (a connector and a priority class); further sends are refused. */
   QUEUE_MAX: whole(1, 100_000_000, 2_000_000),
-  /** Sends that may wait for their commit. */
+  /** The most sends that wait for their commit. */
   ACCEPT_QUEUE_MAX: whole(1, 1_000_000, 8192),
   /** Retention of messages. The contract promises 12 months; less, down to one day, is for tests. */
   MESSAGE_KEEP_MS: whole(86_400_000, 315_360_000_000, 31_708_800_000),

@@ -27,7 +27,7 @@ export { readMessagingConfig as readSettings } from "./config.ts";
 
 const RECOUNT_INTERVAL_MS = 10_000;
 const REROUTE_INTERVAL_MS = 1000;
-/** Counts are at most this old, and the time that a commit takes. */
+/** Counts lag behind changes by at most this interval and the time of a commit. */
 const USAGE_INTERVAL_MS = 5000;
 const RETENTION_INTERVAL_MS = 600_000;
 const TEST_RETENTION_INTERVAL_MS = 3_600_000;

@@ -42,7 +42,7 @@ export function createWalletMetrics(registry: Registry): RegisteredMetrics {
     labelNames: ["result"],
     registers,
   });
-  // The alert fires on an increase, so the series must exist with 0 before the first one.
+  // The alert fires on an increase, so the series must exist with 0 before the first impossible settlement.
   settlements.labels("impossible").inc(0);
   const swept = new Counter({
     name: "wallet_swept_reservations_total",

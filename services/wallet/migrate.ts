@@ -99,7 +99,7 @@ const SHAPES: readonly CollectionShape[] = [
       { key: { tenant_id: 1, sequence: 1 }, name: "sequence", unique: true },
       { key: { tenant_id: 1, created_at: -1, sequence: -1 }, name: "statement" },
       {
-        // Fundings and adjustments alone: the statement of an account with many messages shows them without a scan.
+        // Has fundings and adjustments alone: their statement needs no scan over the messages of a busy wallet.
         key: { tenant_id: 1, created_at: -1, sequence: -1 },
         name: "fundings",
         partialFilterExpression: { references: { $exists: true } },
@@ -166,7 +166,7 @@ const FUNDINGS: CollectionShape = {
     },
     ["decided_by", "decided_at", "failure"],
   ),
-  // No person approves their own: the database rejects such a document, except one that was taken back.
+  // No person approves their own funding: the database rejects such a document. A person may refuse their own.
   condition: {
     $or: [{ $ne: ["$decided_by", "$requested_by"] }, { $eq: ["$state", "refused"] }],
   },

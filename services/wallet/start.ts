@@ -40,7 +40,7 @@ export { readWalletConfig as readSettings } from "./config.ts";
  */
 const SETTLE_INTERVAL_MS = 250;
 
-/** An approved funding is moved at once; this is for one whose process ended before. */
+/** Interval of the sweep for approved fundings whose process ended before it moved them. All others move at once. */
 const FUNDING_SWEEP_MS = 5000;
 
 /**
@@ -123,7 +123,7 @@ function queueBounds(config: WalletConfig) {
   };
 }
 
-/** Moves the money of fundings that were approved when a process ended. */
+/** Moves the money of approved fundings whose process ended before it moved them. */
 function startFundingSweeper({ log, lifecycle }: ServiceContext, fundings: Fundings): void {
   const sweeper = startLoop({
     name: "funding sweeper",

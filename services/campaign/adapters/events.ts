@@ -17,7 +17,7 @@ import { campaignToProto, STATUS_TO_PROTO } from "./proto.ts";
 
 /** The durable consumer's name. */
 export const MESSAGES_DURABLE = "campaign-messages";
-/** The status `queued` is in the answer of a chunk, which is stored, so its events need not be read. */
+/** Statuses whose events are read. `queued` is left out: the stored answer of a chunk has it. */
 const FOLLOWED_STATUSES = [
   "sent",
   "delivered",
@@ -28,7 +28,7 @@ const FOLLOWED_STATUSES = [
 ] as const satisfies readonly CampaignMessageChange["status"][];
 export const MESSAGES_SUBJECTS = subjectsOfCampaigns(FOLLOWED_STATUSES);
 
-/** A campaign's id begins so; an event without these bytes is of no campaign and need not be decoded. */
+/** The start of a campaign's id; an event without these bytes is of no campaign and need not be decoded. */
 const CAMPAIGN_MARK = Buffer.from("cmp_");
 
 /** Handles a batch of the consumer. It throws, and the whole batch is repeated, when the database is away. */

@@ -19,7 +19,7 @@ import type { FeedResult, RowError } from "../domain/row.ts";
 
 /** Deadline of a send or an estimate of many rows. */
 const SEND_MS = 20_000;
-/** A cancel goes through the queue of a campaign. */
+/** Deadline of a cancel, which goes through the queued messages of a campaign. */
 const CANCEL_MS = 30_000;
 
 export function createMessagingClient(client: Client<typeof MessagingService>): Messaging {
@@ -65,7 +65,7 @@ export function createMessagingClient(client: Client<typeof MessagingService>): 
       const request = {
         ...toProto(campaign, recipients),
         rejectedEntriesOnly: true,
-        // The cost of the whole campaign: it may be fed at another time of the day.
+        // Price recipients in quiet hours too: the campaign may be fed at another time of the day.
         rejectsInQuietHours: false,
       };
       const answer = await rpcAnswer(client.estimateSend(request, { timeoutMs: SEND_MS }));
@@ -99,7 +99,8 @@ function chunkToProto({ campaign, key, heldMax, recipients }: ChunkRequest) {
     ...toProto(campaign, recipients),
     idempotencyKey: key,
     fingerprint: fingerprintOf(campaign, recipients),
-    // The key's record decides between two sends of a chunk. A lock would delay the repeat after a kill of messaging.
+    // Let messaging take no lock on the key: the key's record decides between two sends of a chunk, and a lock would
+    // delay the repeat after messaging was killed.
     fenced: true,
     ...(heldMax === undefined ? {} : { heldAmountMax: heldMax }),
   };
@@ -122,7 +123,7 @@ function toProto(campaign: Campaign, recipients: readonly RecipientText[]) {
   };
 }
 
-/** The campaign's policy; without one the tenant's counts. */
+/** The campaign's policy for quiet hours; without one the tenant's policy applies. */
 function rejectsInQuietHours({ content: { quietHours } }: Campaign) {
   return quietHours === undefined ? {} : { rejectsInQuietHours: quietHours === "reject" };
 }

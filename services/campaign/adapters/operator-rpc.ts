@@ -9,14 +9,14 @@ import type { createCheck } from "../app/check-campaigns.ts";
 import { targetOf } from "./campaign-scope.ts";
 import { rowToProto } from "./proto.ts";
 
-/** The use cases behind it. */
+/** The use cases behind these RPCs. */
 export type OperatorUseCases = {
   readonly check: ReturnType<typeof createCheck>;
   readonly deadLetters: DeadLetters;
   readonly audit: AuditLog;
 };
 
-/** Numbers or ids of one request. */
+/** The most numbers or ids in one request. */
 const ITEMS_MAX = 1000;
 
 export function operatorMethods({ check, deadLetters, audit }: OperatorUseCases) {

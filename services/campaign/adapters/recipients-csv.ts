@@ -8,7 +8,7 @@ const FORM = { required: "to", known: ["client_reference"], columnsMax: VARIABLE
 /** How spreadsheets keep a number as text, without white space around it: '0803…, ="0803…". */
 const AS_TEXT = /^(?:'([^']*)|="([^"]*)")$/;
 
-/** `trim` first: a regular expression with white space at both ends takes the square of a long cell's length. */
+/** Trim first: a regular expression with white space at both ends takes time quadratic in the length of a cell. */
 function asTyped(cell: string): string {
   const [, quoted, formula] = AS_TEXT.exec(cell.trim()) ?? [];
   return quoted ?? formula ?? cell;

@@ -57,7 +57,7 @@ export type UseCases = OperatorUseCases & {
 
 type Methods = ServiceImpl<typeof CampaignService>;
 
-/** Rows of one list. A file has more; it is read row by row. */
+/** The most rows in one list. A file may have more; it is read row by row. */
 const LIST_MAX = 1000;
 const PREVIEWS_MAX = 100;
 const TESTS_MAX = 5;

@@ -23,7 +23,7 @@ export type StateParts = EstimateParts & {
 
 export type StateChanges = ReturnType<typeof createStateChanges>;
 
-/** A chunk that is being accepted is closed when it is done; a send takes no longer. */
+/** The longest wait for a chunk that messaging is accepting, before it is closed; a send takes no longer. */
 const CLOSE_MAX_MS = 20_000;
 
 export function createStateChanges(parts: StateParts) {

@@ -41,7 +41,7 @@ export function createCheck(store: CampaignStore & AllCampaigns, keepRowsMs: num
       const after = await store.find(ANY_SCOPE, before.id);
       const isStill = after !== undefined && isSame(before, after);
       if (isStill || attempt === ATTEMPTS) {
-        // Of a campaign that changes all the time only the single rows are checked.
+        // Check only the single rows of a campaign that changed during every read.
         const ofCounts = isStill ? checkCampaign(before, read.counted) : [];
         return { rows: read.rows, breaches: [...read.breaches, ...ofCounts] };
       }

@@ -127,7 +127,10 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     return { size: covered, heldMax };
   }
 
-  /** The budget does not cover the next row: pause once no hold can become cheaper. */
+  /**
+   * The budget does not cover the next row: pause once no message is queued. Until then a hold may end in a lower
+   * charge.
+   */
   function outOfBudget(campaign: Campaign): Work<undefined> {
     if (campaign.progress.waiting === 0 || campaign.progress.queued > 0)
       return { result: undefined };
@@ -162,8 +165,8 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     const results = estimated.map(({ error }): FeedResult | undefined =>
       error === undefined ? undefined : { kind: "rejected", error },
     );
-    // Prices or routes changed in between; the rows wait for another chunk. Otherwise it is not clear
-    // what messaging refuses, and the caller waits before it tries again.
+    // A limit of the hold explains the refusal, or the error of a row. Otherwise messaging contradicts its estimate,
+    // and the caller waits before it tries again.
     const isExplained = chunk.heldMax !== undefined || results.some((one) => one !== undefined);
     if (!isExplained) throw new Error("messaging refuses a chunk whose rows all pass");
     await record(chunk, results, NO_NEXT);
@@ -234,7 +237,7 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
   return { open, send, close };
 }
 
-/** No chunk follows the recorded one. */
+/** The size of the next chunk when none may follow the recorded one. */
 const NO_NEXT = () => 0;
 
 /** A stored chunk, and the request that queues it. */

@@ -29,10 +29,10 @@ export type EstimateParts = {
 
 /** Rows of one `EstimateSend` call. */
 const STEP = 1000;
-/** Calls at once: rows are read while others are priced. */
+/** Concurrent calls: rows are read while others are priced. */
 const CALLS_MAX = 4;
 
-/** Prices every row. Throws what a send would throw for its tenant or sender ID. */
+/** Prices every waiting row. Throws what a send would throw for its tenant or sender ID. */
 export async function estimate(parts: EstimateParts, campaign: Campaign): Promise<Estimate> {
   const { store, messaging, wallets } = parts;
   const sums = newSums();
@@ -49,7 +49,10 @@ export async function estimate(parts: EstimateParts, campaign: Campaign): Promis
 
 type Batch = { readonly country: string; readonly recipients: readonly RecipientText[] };
 
-/** The texts of waiting rows by country. Several readers share it: each batch goes to one of them. */
+/**
+ * The texts of waiting rows in batches of one country. Several readers share the generator: each batch goes to one of
+ * them.
+ */
 async function* batchesOf(
   store: CampaignStore,
   campaign: Campaign,

@@ -25,30 +25,30 @@ export type FeederParts = {
   readonly onChunk: (rows: number) => void;
 };
 
-/** Between two polls while this process feeds a campaign. After a chunk the next poll follows at once. */
+/** The pause between two polls while this process feeds a campaign. After a chunk the next poll follows at once. */
 const INTERVAL_MS = 200;
-/** Without a campaign. A start in this process does not wait for it (`nudge`). */
+/** The pause between two polls without a campaign. A start in this process does not wait for it (`nudge`). */
 const IDLE_INTERVAL_MS = 1000;
-/** Campaigns of one process at once; others wait for a lease. */
+/** The most campaigns that one process leases; others wait for a lease. */
 const CAMPAIGNS_MAX = 100;
 const STEPS_AT_ONCE = 4;
 const BACKOFF_MS = { base: 100, cap: 5000 };
-/** How far back the rate is measured at which messages leave the queue, and over how long at least. */
+/** The longest and the shortest span over which the rate is measured at which messages leave the queue. */
 const RATE_WINDOW_MS = 5000;
 const RATE_SPAN_MIN_MS = 300;
-/** A campaign is starting for this long: the carriers' rate is not known yet. */
+/** A campaign counts as starting for this long: the carriers' rate is not known yet. */
 const STARTING_MS = 3000;
 /** Rows that one transaction ends. */
 const END_STEP = 1000;
 
 /** The state of a campaign's feeding in this process; losing it costs time only. */
 type Memory = {
-  /** When this process began to feed it; on the clock of `performance`. */
+  /** When this process began to feed the campaign, on the clock of `performance`. */
   readonly sinceMs: number;
   /** The chunk that the last step opened. */
   opened: OpenChunk | undefined;
   failures: number;
-  /** When the first of the present failures was. */
+  /** When the first of the consecutive failures occurred. */
   failingSinceMs: number;
   retryAtMs: number;
   samples: { readonly atMs: number; readonly left: number }[];
@@ -188,7 +188,7 @@ function newMemory(): Memory {
   };
 }
 
-/** Messages per second that left the queue lately. */
+/** Messages per second that left the queue, over about the last `RATE_WINDOW_MS`. */
 function leavingRate(memory: Memory, progress: Progress, nowMs: number): number {
   const left =
     progress.sent + progress.delivered + progress.undelivered + progress.expired + progress.failed;

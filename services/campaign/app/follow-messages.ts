@@ -15,7 +15,7 @@ export type CampaignMessageChange = MessageChange & { readonly campaignId: strin
 /** Applies changes. Throws while the database is away: then repeat all of them. */
 export type FollowMessages = (changes: readonly CampaignMessageChange[]) => Promise<void>;
 
-/** Rows of one transaction. A campaign has one at a time, so a larger one would delay its feeding. */
+/** The rows of one transaction. Transactions of a campaign run one by one, so a larger one would delay its feeding. */
 const STEP = 500;
 
 export function createFollowMessages(parts: {

@@ -90,7 +90,7 @@ export type CampaignStore = {
   releaseLeases(owner: string): Promise<void>;
   /** Scheduled campaigns whose time has come. */
   findDue(nowMs: number, limit: number): Promise<string[]>;
-  /** Campaigns that the service paused before that time. */
+  /** Campaigns that the service paused before an instant. */
   findPausedBefore(beforeMs: number, limit: number): Promise<string[]>;
   /**
    * Removes some of the rows that no call reads any more: discarded sets, and the rows and chunks of hidden campaigns

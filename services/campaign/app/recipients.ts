@@ -16,7 +16,7 @@ export type Import = {
   readonly faults: readonly RowFault[];
 };
 
-/** Rows of one transaction. */
+/** The rows that one transaction adds. */
 const STEP = 1000;
 
 export function createRecipients(parts: {
@@ -55,7 +55,7 @@ export function createRecipients(parts: {
   }
 
   return {
-    /** Errors: `not_found`, `invalid_state_transition`. `rows` may also yield faults of its own. */
+    /** Errors: `not_found`, `invalid_state_transition`. `rows` may also yield faults of lines that are no rows. */
     async add(
       scope: Scope,
       id: string,
@@ -76,7 +76,7 @@ export function createRecipients(parts: {
         if (isFault(checked)) faults.add(checked);
         else if (step.push(checked) === STEP) await flush();
       }
-      // Also without rows: the campaign must exist and be a draft.
+      // Run a transaction also without rows: it checks that the campaign exists and is a draft.
       await flush();
       return { ...counts, ...faults.result() };
     },

@@ -13,7 +13,7 @@ export type SendTest = (
   keyed: {
     readonly key: string;
     readonly fingerprint: Uint8Array;
-    /** Sends nothing: only the stored answer of an earlier request counts. */
+    /** True: send nothing, and return only the stored answer of an earlier request. */
     readonly isStoredOnly: boolean;
   },
 ) => Promise<{ readonly results: readonly FeedResult[]; readonly replayed: boolean }>;

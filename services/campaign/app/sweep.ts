@@ -19,7 +19,7 @@ export type SweepParts = {
 const BATCH = 100;
 
 export function createSweep({ store, states, clock, log, ...parts }: SweepParts) {
-  /** Applies an action to each; one that a customer has changed meanwhile is left. */
+  /** Applies an action to each campaign; leaves one that a customer has changed meanwhile. */
   async function applyAll(ids: readonly string[], action: Action): Promise<boolean> {
     for (const id of ids) {
       try {

@@ -32,9 +32,9 @@ export type CampaignContent = {
   readonly body: string;
   /** Milliseconds since the Unix epoch; undefined means at `start`. */
   readonly sendAtMs: number | undefined;
-  /** Messages per second. */
+  /** The most messages fed per second. */
   readonly ratePerSecond: number | undefined;
-  /** In 1/10,000 of the currency unit. */
+  /** The most that charges and holds may sum to, in 1/10,000 of the currency unit. */
   readonly budget: bigint | undefined;
   readonly quietHours: "hold" | "reject" | undefined;
   readonly clientReference: string | undefined;
@@ -53,7 +53,7 @@ export type Campaign = {
   /** When the service or the customer paused it. */
   readonly pausedAtMs: number | undefined;
   readonly progress: Progress;
-  /** Queued messages are still to be taken back. */
+  /** True while queued messages are still to be taken back. */
   readonly takesBack: boolean;
   /** The number of the chunk that is being fed; undefined when none is. */
   readonly openChunk: number | undefined;
@@ -223,7 +223,7 @@ function run(campaign: Campaign, event: CampaignEventType, nowMs: number): Trans
   const changes = {
     pauseReason: undefined,
     pausedAtMs: undefined,
-    // Messages that were not taken back yet go on; those that were wait again.
+    // Messages that were not taken back yet stay queued; the rows of those that were wait again.
     takesBack: false,
     startedAtMs: campaign.startedAtMs ?? nowMs,
     updatedAtMs: nowMs,

@@ -11,7 +11,7 @@ const BODY_CHARS_MAX = 16_000;
 const RATE_MAX = 10_000;
 const SEND_AT_MIN_MS = 60_000;
 const SEND_AT_MAX_MS = 90 * 86_400_000;
-/** The gateway checked the instant a moment ago, and this check must agree. */
+/** The tolerance for `sendAtMs`: the gateway checked it a moment ago, and this check must agree. */
 const SEND_AT_SLACK_MS = 5000;
 
 /** Every wrong field; empty when the content is valid. */

@@ -6,7 +6,7 @@ import type { RowFault } from "../../shared/core/row-faults.ts";
 import { CLIENT_REFERENCE } from "../../shared/core/text-forms.ts";
 import { NAME_CHARS_MAX } from "./template.ts";
 
-/** A row as its customer wrote it. `line`: of a file the line, where the header is 1; of a list the index. */
+/** A row as its customer wrote it. `line` is the line of a file, where the header is 1, or the index in a list. */
 export type SubmittedRow = {
   readonly line: number;
   readonly to: string;

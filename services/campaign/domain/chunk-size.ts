@@ -1,7 +1,7 @@
 /** How many rows a campaign may feed now. */
 import type { Campaign } from "./campaign.ts";
 
-/** Rows of one chunk at most. */
+/** The most rows in one chunk. */
 const CHUNK_ROWS_MAX = 500;
 
 /**
@@ -9,15 +9,18 @@ const CHUNK_ROWS_MAX = 500;
  * a pause takes effect at once and no message expires in the queue; enough that the carriers never wait.
  */
 const AHEAD_MS = 10_000;
-/** Counts follow events, which come in batches: the queue is shorter than its count by the messages of this time. */
+/** Counts follow events, which come in batches, so they lag by this time: the queue may be shorter. */
 export const COUNTS_AGE_MS = 3000;
 const AHEAD_MIN = 500;
 const AHEAD_MAX = 5000;
 
-/** With a rate, a pause of the feeding is made up for at most this long. */
+/** With a rate, the feeding catches up at most this much of a pause. */
 const RATE_BURST_MS = 1000;
 
-/** By the counts of the campaign. `sentPerSecond` is how fast this campaign's messages left the queue lately. */
+/**
+ * The most messages that a campaign may have in the queue. `sentPerSecond` is the rate at which its messages left the
+ * queue in the last seconds.
+ */
 export function queueAheadMax(sentPerSecond: number): number {
   const ahead = Math.ceil((sentPerSecond * (AHEAD_MS + COUNTS_AGE_MS)) / 1000);
   return Math.min(AHEAD_MAX, Math.max(AHEAD_MIN, ahead));

@@ -7,7 +7,7 @@ export type Progress = Readonly<Record<RowStatus, number>> & {
   readonly charged: bigint;
 };
 
-/** The part of a row that counts. */
+/** The fields of a row on which its campaign's counts depend. */
 export type Counted = {
   readonly status: RowStatus;
   /** Held for the message when it was accepted. */

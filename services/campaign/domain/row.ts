@@ -124,11 +124,11 @@ export function applyMessageChange(
 
 function isOld({ status, messageAtMs }: Row, change: MessageChange): boolean {
   if (STAGES[change.status] !== STAGES[status]) return STAGES[change.status] < STAGES[status];
-  // Of a stage with one status every event but the first is a repeat.
+  // When a stage has one status, every event of it but the first is a repeat.
   return hasOwnStage(change.status) || change.updatedAtMs <= messageAtMs;
 }
 
-/** Sent and delivered: no other status has their stage. */
+/** True for `sent` and `delivered`: no other status has their stage. */
 function hasOwnStage(status: RowStatus): boolean {
   return status === "sent" || status === "delivered";
 }

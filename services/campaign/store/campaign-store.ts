@@ -25,7 +25,7 @@ import { createRowStore } from "./row-store.ts";
 
 /** Amounts are read as int64. */
 const EXACT = { promoteLongs: false } as const;
-/** An attempt to lease is one write for each campaign. */
+/** The most campaigns of one attempt to lease; each of them costs a write. */
 const LEASABLE_MAX = 200;
 
 /** Campaigns in MongoDB; `all` is for checks. */
@@ -41,7 +41,8 @@ export function createCampaignStore(options: {
   const campaigns: Collection<CampaignDocument> = db.collection("campaigns", EXACT);
   const chunks: Collection<ChunkDocument> = db.collection("chunks", EXACT);
   const tenants: Collection<{ _id: string; drafts: number }> = db.collection("tenants");
-  // Concurrent transactions of a campaign, or creations of a tenant, would conflict after most of their work.
+  // Run transactions of a campaign, and creations of a tenant, one by one: concurrent ones would conflict after most of
+  // their work.
   const turns = createKeyedSemaphore(1);
   const discarded: Collection<{ _id: string }> = db.collection("discarded_row_sets");
 
@@ -130,7 +131,8 @@ export function createCampaignStore(options: {
           const { lease } = document;
           const replacement = { ...fromCampaign(campaign), ...(lease && { lease }) };
           await campaigns.replaceOne({ _id: id }, replacement, { session });
-          // The feeder and the consumer change campaigns too, for no caller; the rows are their record.
+          // Audit the changes of calls alone. The feeder and the consumer act for no caller; the rows record their
+          // changes.
           if (isInCall()) await record(toCampaign(document), campaign, session);
         }
         const item =
@@ -173,8 +175,8 @@ export function createCampaignStore(options: {
       if (found.every(isFresh)) return found.map(toCampaign);
       const lease = { owner, until: new Date(untilMs) };
       const ids = found.map(({ _id }) => _id);
-      // The lease only keeps two feeders from the same work: the transactions are what makes it right. A killed
-      // feeder may have left a step of these campaigns open.
+      // The lease only keeps two feeders from the same work; the transactions guarantee correctness. A killed feeder
+      // may have left a step of these campaigns open: end it if it blocks this write.
       const write = campaigns.updateMany({ _id: { $in: ids }, ...free }, { $set: { lease } });
       await guardMongo(endAbandonedWhile(client, write));
       const mine = await guardMongo(

@@ -8,7 +8,7 @@ import type { RowStatus } from "../../shared/core/campaign-status.ts";
 import type { Row, RowError } from "../domain/row.ts";
 import { type RowDocument, withoutUndefined } from "./documents.ts";
 
-/** Rows of one document. Receipts come in any order: with more rows each of them would write a larger document. */
+/** The rows of one document. Receipts come in any order: with more rows each receipt would write a larger document. */
 const GROUP_ROWS = 25;
 
 export type StateDocument = {
@@ -29,7 +29,7 @@ export type RowStatesDocument = {
   group: number;
   /** The statuses of its rows, for an index. */
   statuses: RowStatus[];
-  /** In the order of the rows. */
+  /** The states in the order of the rows. */
   states: StateDocument[];
 };
 

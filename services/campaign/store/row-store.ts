@@ -30,7 +30,7 @@ export type RowStore = {
   byNumber(numbers: readonly string[]): Promise<Row[]>;
   /** In the order of their places. */
   byIndex(indexes: readonly number[]): Promise<Row[]>;
-  /** In the order of their places; without statuses all. */
+  /** Rows in the order of their places; without statuses rows of every status. */
   page(filter: Omit<RowFilter, "rowSet">): Promise<Row[]>;
   insert(rows: readonly Row[]): Promise<void>;
   save(changes: readonly RowChange[]): Promise<void>;

@@ -9,7 +9,7 @@ import type { StreamItem } from "../../shared/io/publisher.ts";
 import type { ConsentEvent, ConsentInvalidation } from "../app/ports.ts";
 import { messageToProto, suppressionToProto } from "./proto.ts";
 
-/** An outbox for changes: it writes them encoded, in the transaction of their change. */
+/** An outbox for changes: encodes each one and writes it in the transaction of the change. */
 export function createEventOutbox(outbox: Pick<Outbox, "write" | "publish">) {
   return {
     write: (events: readonly ConsentEvent[], session: Parameters<Outbox["write"]>[1]) =>
@@ -52,7 +52,7 @@ function described(change: ConsentEvent) {
 /** Each hint has every messaging process read a whole table, so a burst of opt-outs shares its hints. */
 const HINT_INTERVAL_MS = 200;
 
-/** After a lost hint snapshots are out of date for at most five seconds. */
+/** Publishes hints. After a lost hint, cached snapshots are out of date for at most five seconds. */
 export function createConsentInvalidation(nats: Nats): ConsentInvalidation {
   const hints = createBatcher<string, void>({
     name: "consent hints",

@@ -19,7 +19,7 @@ export function createReplies(client: Client<typeof MessagingService>): Replies 
         tenantId: reply.tenantId,
         mode: Mode.LIVE,
         source: MessageSource.API,
-        // The keys of chunks: no request of a customer reaches them.
+        // Use the endpoint of campaign chunks: no request of a customer reaches its idempotency keys.
         endpoint: SendEndpoint.CAMPAIGN,
         idempotencyKey: `reply-${reply.id}`,
         fingerprint: fingerprint(reply.id, reply.to, reply.body),

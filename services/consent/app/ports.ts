@@ -56,7 +56,7 @@ export type KeyedPart = { readonly key: string; readonly part: InboundPart };
 export type NewArrival = {
   readonly group: PartGroup;
   readonly arrival: Arrival;
-  /** Some tenant has the number that the handset wrote to. */
+  /** True when some tenant has the number that the handset wrote to. */
   readonly isKnownNumber: boolean;
 };
 
@@ -68,18 +68,18 @@ export type InboundStore = {
    */
   arrive(items: readonly NewArrival[]): Promise<readonly NewArrival[]>;
   /**
-   * Adds parts to their groups; returns the groups that are whole and not delivered yet. A part of another text starts
-   * a new group, and the earlier one is overdue.
+   * Adds parts to their groups; returns the groups that are whole and not delivered yet. A part with another text than
+   * the stored one starts a new group, and the earlier group is overdue.
    */
   addParts(parts: readonly KeyedPart[], waitMs: number): Promise<PartGroup[]>;
   /** Groups that have waited long enough. */
   findOverdue(nowMs: number, limit: number): Promise<PartGroup[]>;
-  /** The carrier has acknowledged these messages. */
+  /** Marks the messages of these keys as confirmed: the carrier has their acknowledgement. */
   confirm(keys: readonly string[]): Promise<void>;
   list(filter: InboundFilter): Promise<InboundMessage[]>;
   find(tenantId: string | undefined, id: string): Promise<InboundMessage | undefined>;
   countUnowned(): Promise<number>;
-  /** Whether the database refuses a repeat: whether its unique key is there. */
+  /** True when the unique index that refuses repeats exists. */
   hasRepeatKey(): Promise<boolean>;
   /** Pairs of messages of which the second repeats the first; of one tenant, or of all and those without one. */
   findDoubled(tenantId: string | undefined): AsyncIterable<readonly [string, string]>;
@@ -129,5 +129,5 @@ export type ReplyStore = {
 /** The messaging service, for replies. Throws `AppError`. */
 export type Replies = { send(reply: Reply): Promise<void> };
 
-/** Tells other processes that a tenant's suppressions have changed. */
+/** Notifies other processes that a tenant's suppressions have changed. */
 export type ConsentInvalidation = { changed(tenantId: string): void };

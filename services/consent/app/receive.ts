@@ -43,13 +43,13 @@ export type ReceiveParts = {
 export type Receive = ReturnType<typeof createReceive>;
 
 const OVERDUE_BATCH = 100;
-/** The characters of one transaction: its events are one document, and a document has at most 16 MiB. */
+/** The most characters in one transaction: its events are one document, and a document has at most 16 MiB. */
 const CHARS_PER_TRANSACTION = 1_000_000;
 
 export function createReceive(parts: ReceiveParts) {
   const { inbound, settings, invalidation, clock } = parts;
 
-  /** Stores parts; returns the key of each, by which it is confirmed, empty where no confirmation is needed. */
+  /** Stores parts; returns for each the key by which it is confirmed, or an empty text if it needs no confirmation. */
   async function record(given: readonly InboundPart[]): Promise<string[]> {
     const keyed = given.map(normalisePart).map((part) => ({ key: groupKey(part), part }));
     const whole = keyed
@@ -66,7 +66,7 @@ export function createReceive(parts: ReceiveParts) {
     for (const some of chunked(await arrivalsOf(groups))) {
       const stored = await inbound.arrive(some);
       for (const { isKnownNumber } of stored) parts.onReceived(isKnownNumber);
-      // A repeat may opt out too.
+      // Invalidate for repeats too: a repeat may opt out.
       const tenants = some.flatMap(({ arrival }) => arrival.consents.map((one) => one.tenantId));
       for (const tenantId of new Set(tenants)) invalidation.changed(tenantId);
     }
@@ -116,7 +116,7 @@ function* chunked(items: readonly NewArrival[]): Generator<NewArrival[]> {
   if (some.length > 0) yield some;
 }
 
-/** A message with the rows of the tenants that its text may ask something of. */
+/** A message with the tenants' rows of its number to which its text may be a request. */
 type ReadGroup = {
   readonly group: PartGroup;
   readonly body: string;
@@ -134,7 +134,7 @@ function readGroup(group: PartGroup, rows: readonly InboundNumber[]): ReadGroup 
   return { group, body, text, owner, asked: owner === undefined ? others : [owner] };
 }
 
-/** An opt-out is of a number; other senders cannot be written to. */
+/** True when the sender is a number: only numbers can opt out and get a reply. */
 function canAnswer({ first }: PartGroup): boolean {
   return first.from.startsWith("+");
 }
@@ -176,7 +176,7 @@ type Asked = {
   readonly action: InboundAction | undefined;
 };
 
-/** The opt-outs or opt-ins of a message, if it is one. START undoes STOPALL too, or it would change nothing. */
+/** The opt-outs or opt-ins that a message makes of one tenant. START undoes STOPALL too, or it would change nothing. */
 function consentOf(message: InboundMessage, { row, action }: Asked, isAll: boolean): Consent[] {
   if (action !== "opt_out" && action !== "opt_in") return [];
   const { from, body, receivedAtMs } = message;

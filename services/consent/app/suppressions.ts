@@ -54,7 +54,7 @@ export function createSuppressions(parts: {
         }
         await flush();
       } finally {
-        // The steps before an error stay.
+        // Invalidate after an error too: the rows stored before it stay.
         if (counts.added > 0) invalidation.changed(tenantId);
       }
       return { ...counts, ...faults.result() };

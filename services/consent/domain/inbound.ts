@@ -75,8 +75,8 @@ export function normalisePart(part: InboundPart): InboundPart {
 }
 
 /**
- * The same for repeats of a message in one part, and for every part of one message in several. An id of the carrier
- * counts together with parties and text, because some carriers use their ids again.
+ * A key that is the same for repeats of a message in one part, and for all parts of one message in several. The
+ * carrier's id counts together with parties and text, because some carriers use their ids again.
  */
 export function groupKey(part: InboundPart): string {
   const { connectorId, from, to, reference, total, body, carrierMessageId } = part;
@@ -85,9 +85,9 @@ export function groupKey(part: InboundPart): string {
   return hash([connectorId, from, to, String(reference), String(total), ...content]);
 }
 
-/** A part without a confirmation is a repeat for this long. */
+/** The time in which the same message again is a repeat, when the carrier gives no id. */
 const REPEAT_MS = 3_600_000;
-/** Longer than carriers send one message again. */
+/** The same time when the carrier gives an id: longer than carriers send one message again. */
 const REPEAT_BY_ID_MS = 86_400_000;
 
 /** How long the same message again counts as a repeat, unless a confirmation ends it earlier. */

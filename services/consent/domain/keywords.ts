@@ -8,7 +8,7 @@ export type Keywords = {
   readonly optOut: readonly string[];
   readonly optIn: readonly string[];
   readonly help: readonly string[];
-  /** Sent back once for a number in 24 hours; empty sends nothing. */
+  /** The reply to each action; empty sends nothing. A number gets at most one reply in 24 hours. */
   readonly replies: Readonly<Record<InboundAction, string>>;
 };
 
@@ -20,7 +20,7 @@ export const NO_KEYWORDS: Keywords = Object.freeze({
   replies: { opt_out: "", opt_in: "", help: "" },
 });
 
-/** Opts out of every sender ID of the tenant. */
+/** The word that opts out of every sender ID of the tenant. */
 const STOP_ALL = "STOPALL";
 
 /** The words that every tenant has (CTIA Messaging Principles and Best Practices, section 5.1.3). */

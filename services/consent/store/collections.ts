@@ -14,7 +14,7 @@ export const COLLECTIONS: readonly CollectionShape[] = [
       { key: { tenant_id: 1, from: 1, _id: -1 }, name: "tenant_from_id" },
       { key: { tenant_id: 1, to: 1, _id: -1 }, name: "tenant_to_id" },
       {
-        // While it is set, a message with this key is a repeat.
+        // While `repeat_key` is set, a message with this key is a repeat.
         key: { repeat_key: 1 },
         name: REPEAT_INDEX,
         unique: true,

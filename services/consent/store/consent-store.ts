@@ -18,7 +18,7 @@ import type { EventOutbox } from "./event-outbox.ts";
 
 const BATCH_MAX = 1000;
 
-/** Numbers are personal data: the trail counts them. */
+/** The audited change. Numbers are personal data, so it has only their count. */
 function changeOf(items: readonly Consent[], numbers: number): AuditChange {
   const { tenantId = "", isOut, sender = "", source } = items[0] ?? {};
   const side = { numbers, sender, source };
@@ -34,7 +34,7 @@ export function createConsentStore(
   audit: AuditLog,
 ): ConsentStore {
   const consents = db.collection<ConsentDocument>("consents");
-  // Each raises the version of its tenant, so concurrent ones of a tenant would conflict.
+  // Save for one tenant at a time: each save raises the tenant's version, so concurrent ones would conflict.
   const turns = createKeyedSemaphore(1);
   const versions = db.collection<VersionDocument>("versions");
   return {

@@ -3,7 +3,7 @@ import { guardMongo, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import { REPEAT_INDEX } from "./collections.ts";
 import type { InboundDocument } from "./inbound-document.ts";
 
-/** Clocks of hosts differ; a message that came later than its first one's confirmation is no repeat. */
+/** The clock skew between hosts. A message that came after the confirmation of the first one is no repeat. */
 const SKEW_MS = 1000;
 
 type Pair = { _id: string; before: { id: string } };

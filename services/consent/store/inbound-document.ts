@@ -13,11 +13,11 @@ export type InboundDocument = {
   action?: InboundMessage["action"] & string;
   connector_id: string;
   received_at: Date;
-  /** The same for repeats; absent for a message in several parts, as are the next three. */
+  /** The message's key, the same for repeats; absent for a message in several parts, as are the next three fields. */
   message_key?: string;
-  /** The key, while the same message again is a repeat. */
+  /** The same key, while the same message again is a repeat. */
   repeat_key?: string;
-  /** When the key is free again without a confirmation. */
+  /** When `repeat_key` is free again without a confirmation. */
   repeat_until?: Date;
   /** When the carrier confirmed its acknowledgement. */
   confirmed_at?: Date;

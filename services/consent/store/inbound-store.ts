@@ -25,7 +25,7 @@ import { writeReplies } from "./reply-store.ts";
 type GroupDocument = {
   _id: string;
   first: InboundPart;
-  /** By sequence. */
+  /** The text of each part, by its sequence. */
   bodies: Record<string, string>;
   /** Set until all parts arrived, or the message was delivered without the missing ones. */
   due_at?: Date;
@@ -49,7 +49,7 @@ export function createInboundStore(
   const inbound = db.collection<InboundDocument>("inbound");
   const groups = db.collection<GroupDocument>("inbound_parts");
 
-  /** The keys of these that are repeats; frees keys whose time is over. */
+  /** Returns the keys among these that belong to repeats; frees keys whose time is over. */
   async function findRepeats(keys: readonly string[], nowMs: number, session: ClientSession) {
     if (keys.length === 0) return new Set<string>();
     const known = await inbound
@@ -189,7 +189,7 @@ export function createInboundStore(
 
 const REPEAT_FIELDS = { repeat_key: 1, repeat_until: 1, stored_at: 1 } as const;
 
-/** n-1: remove in 0.4.0. Documents of earlier releases have no end of their own. */
+/** For documents of earlier releases, which have no `repeat_until`. n-1: remove in 0.4.0. */
 const OLD_REPEAT_MS = 3_600_000;
 
 function repeatUntilMs({ repeat_until, stored_at }: InboundDocument): number {
@@ -204,13 +204,13 @@ function consentsOf({ arrival: { message, consents } }: NewArrival): NewConsent[
   return consents.map((consent) => ({ consent, inboundMessageId: message.id }));
 }
 
-/** True for an open message whose reference is used again: its place has another text. */
+/** True for an open message whose reference is used again: the part at this place has another text. */
 function isReused(stored: GroupDocument | undefined, part: InboundPart): stored is GroupDocument {
   const known = stored?.bodies[part.sequence];
   return stored?.due_at !== undefined && known !== undefined && known !== part.body;
 }
 
-/** The group under a key of its own, to be delivered as far as it came. */
+/** The group under a new key and due now, to be delivered with the parts that arrived. */
 function setAside(group: GroupDocument, nowMs: number): GroupDocument {
   return { ...group, _id: `${group._id}|${randomUUID()}`, due_at: new Date(nowMs) };
 }
@@ -234,7 +234,7 @@ function withPart(
 ): GroupDocument | undefined {
   const known = stored?.bodies[part.sequence];
   if (known === part.body) return undefined;
-  // With another text the reference is used again: another message begins.
+  // Another text at this place means that the carrier uses the reference again: another message begins.
   const isOther = known !== undefined;
   const isDone = stored !== undefined && stored.due_at === undefined;
   if (isDone && !isOther) return undefined;

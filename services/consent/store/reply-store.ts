@@ -11,7 +11,7 @@ type ReplyDocument = {
   created_at: Date;
 };
 
-/** The last reply to a number, of each tenant. */
+/** When a tenant may reply to a number again. */
 type RepliedDocument = { _id: string; expires_at: Date };
 
 /** A number gets one reply in this time. */

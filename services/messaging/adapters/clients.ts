@@ -44,7 +44,7 @@ import { createSuppressions } from "./suppressions.ts";
 const FACT_AGE_MAX_MS = 5000;
 const FACTS_MAX = 50_000;
 
-/** How long a refusal waits for the tenant's currency. */
+/** The longest wait for a tenant's currency, for the refusal of a hold without a wallet. */
 const CURRENCY_WAIT_MS = 100;
 
 export type RpcClients = {
@@ -66,7 +66,7 @@ export function openServiceClients(options: {
   const cache = { maxAgeMs: FACT_AGE_MAX_MS, sizeMax: FACTS_MAX, clock };
   const tenants = createRefreshAheadCache({ ...cache, load: createTenantLoader(clients.tenant) });
   const senders = createRefreshAheadCache({ ...cache, load: createSenderLoader(clients.senderId) });
-  // A missing currency neither delays nor fails the other holds of a batch.
+  // A missing currency delays the other holds of a batch by at most `CURRENCY_WAIT_MS`, and never fails them.
   const currencyOf = async (tenantId: string) => {
     const asked = Promise.resolve(tenants.get(tenantId)).catch(() => undefined);
     return (await answerWithin(asked, CURRENCY_WAIT_MS))?.currency ?? "";
@@ -129,7 +129,7 @@ function keepRouteTable(client: RpcClients["routing"], log: Logger) {
       const answer = await rpcAnswer(client.getRouteTable({ knownVersion }, CALL));
       // An older routing service has no rules.
       const answered = answer.quietHours ?? DEFAULT_TABLE;
-      // Keep the same object while nothing changes: a change lets waiting messages be checked again.
+      // Keep the same object while nothing changes: after a change the messages in quiet hours are checked again.
       if (rules === undefined || !equals(QuietHoursTableSchema, rules, answered)) {
         rules = answered;
         quietHours = createQuietHours(answered.rules.map(readQuietRule));
@@ -137,7 +137,7 @@ function keepRouteTable(client: RpcClients["routing"], log: Logger) {
       // Health changes without a new version of the table; each response contains it.
       const { unhealthyConnectorIds } = answer;
       const whole = answer.unchanged && known !== undefined ? known : answer;
-      // Keep the same object while nothing changes: other values are derived from it and cached with it.
+      // Keep the same object while nothing changes: callers cache values that they derive from it.
       if (whole === known && isSameSet(unhealthyConnectorIds, known.unhealthyConnectorIds)) {
         return false;
       }

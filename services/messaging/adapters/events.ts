@@ -10,7 +10,7 @@ import { isCampaignMessage, type StatusEvent } from "../domain/message.ts";
 import { toWireMessage, WIRE_STATUS } from "./proto.ts";
 import { noteEvent } from "./tracing.ts";
 
-/** An outbox for status changes: it writes them encoded, in the transaction of their change. */
+/** An outbox for status changes: encodes each one and writes it in the transaction of the change. */
 export function createEventOutbox(outbox: Pick<Outbox, "write" | "publish">) {
   return {
     write: (

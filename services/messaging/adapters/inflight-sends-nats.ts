@@ -9,26 +9,26 @@ import { startDeadlineTimer } from "../../shared/flow/deadline-timer.ts";
 import { openPublisher, readJson, subscribe } from "../../shared/io/best-effort-pubsub.ts";
 import type { InflightPeers } from "../app/inflight-sends.ts";
 
-/** Querying replica, number of the query, tenant, instant in milliseconds since 1970. */
+/** A query: the querying replica, the query's number, the tenant, and an instant in milliseconds since 1970. */
 type Query = readonly [from: string, number: number, tenantId: string, beforeMs: number];
-/** Number of the query, answering replica, whether its sends have ended. */
+/** An answer: the query's number, the answering replica, and whether that replica's sends have ended. */
 type Answer = readonly [number: number, by: string, isEnded: boolean];
 
 const ASK = "messaging.under_way";
-/** The time of a replica that was not seen before. A message on NATS core takes 1 to 2 ms. */
+/** A query waits this long for replicas that it does not know. A message on NATS core takes 1 to 2 ms. */
 const SILENCE_MS = 25;
-/** A known replica that is silent for longer is gone. */
+/** A query waits this long for the first answer of a known replica, and then forgets the replica. */
 const STANDSTILL_MAX_MS = 1000;
 /** How long a replica is known after it was last seen. */
 const KNOWN_MS = 600_000;
-/** No query waits longer for an answer. */
+/** An answering replica waits at most this long for the end of its sends; no query waits longer. */
 const ANSWER_MAX_MS = 10_000;
 
 /** Opens the queries and answers of one replica on a NATS connection. */
 export function openInflightPeers(connection: NatsConnection, replica: string): InflightPeers {
   const send = openPublisher(connection);
   const asked = new Map<number, (by: string, isEnded: boolean) => void>();
-  /** Replicas by the time when they were last seen, of a monotonic clock. */
+  /** When each replica was last seen, on a monotonic clock. */
   const known = new Map<string, number>();
   let count = 0;
   subscribe(connection, `${ASK}.${replica}`, (message) => {
@@ -92,7 +92,7 @@ export function openInflightPeers(connection: NatsConnection, replica: string): 
         answer(left === undefined);
         void left?.then((areEnded) => areEnded && answer(true));
       });
-      // No query waits for the answers: they make the replicas known to each other.
+      // Query 0 waits for no answer: it and its answers make the replicas known to each other.
       send(ASK, JSON.stringify([replica, 0, "", 0] satisfies Query));
     },
   };

@@ -27,7 +27,7 @@ export function createTenantLoader(client: Client<typeof TenantService>) {
   });
 }
 
-/** The name under which a tenant's sender ID is asked for, without regard to case. */
+/** The cache key of a tenant's sender ID; the same for names that differ only in case. */
 export function senderKey(tenantId: string, name: string): string {
   return `${tenantId}|${name.toLowerCase()}`;
 }

@@ -18,7 +18,7 @@ import { WIRE_TRAFFIC_CLASS } from "../../shared/rpc/traffic-class.ts";
 import type { Message } from "../domain/message.ts";
 import { type MessageCharge, wasEverSent } from "../domain/message-invariants.ts";
 
-/** Our statuses in the protocol. */
+/** The protocol's value of each status. */
 export const WIRE_STATUS: Readonly<Record<Status, MessageStatus>> = {
   scheduled: MessageStatus.SCHEDULED,
   queued: MessageStatus.QUEUED,
@@ -31,7 +31,7 @@ export const WIRE_STATUS: Readonly<Record<Status, MessageStatus>> = {
   cancelled: MessageStatus.CANCELLED,
 };
 
-/** Our sources in the protocol. */
+/** The protocol's value of each source. */
 export const WIRE_SOURCE: Readonly<Record<MessageSourceName, MessageSource>> = {
   api: MessageSource.API,
   campaign: MessageSource.CAMPAIGN,
@@ -39,7 +39,7 @@ export const WIRE_SOURCE: Readonly<Record<MessageSourceName, MessageSource>> = {
   test_send: MessageSource.TEST_SEND,
 };
 
-/** Our encodings in the protocol. */
+/** The protocol's value of each encoding. */
 export const WIRE_ENCODING = { gsm7: Encoding.GSM7, ucs2: Encoding.UCS2 } as const;
 
 /** Writes an instant; 0 stands for none. */

@@ -16,7 +16,10 @@ export type QueueNotifier = {
   subscribe(onArrival: (connectorId: string, arrival: Arrival) => void): void;
 };
 
-/** Priority class, tenant, first message, due; then each message and its due time, unless there are too many. */
+/**
+ * An arrival: priority class, tenant, first message id and due time. Then each message id with its due time, unless
+ * there are too many.
+ */
 type Wire = readonly [
   priority: Arrival["priority"],
   tenantId: string,
@@ -27,10 +30,10 @@ type Wire = readonly [
 
 const PREFIX = "doorbell.";
 
-/** Arrivals of one notification; scans find the rest. */
+/** The most arrivals in one notification; scans find the others. */
 const ARRIVALS_MAX = 1000;
 
-/** Message ids of one notification: 50 bytes each, far below the limit of NATS (1 MiB by default). */
+/** The most message ids in one notification: 50 bytes each, far below the limit of NATS (1 MiB by default). */
 const MESSAGES_MAX = 4000;
 
 /** Opens the notifications of one replica on a NATS connection. */

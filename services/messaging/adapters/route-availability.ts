@@ -8,7 +8,7 @@ import type { AvailabilityOf, AvailableRoute, RouteState } from "../domain/choos
 /** The states of frozen routes and the usable connectors, by the current route table. */
 export type RouteAvailability = {
   readonly availabilityOf: AvailabilityOf;
-  /** False when a route of the current table does not carry the class. A removed route forbids none. */
+  /** False when the current table has the route and it does not carry the class. True for a removed route. */
   carries(routeId: string, trafficClass: TrafficClass): boolean;
   /** Connectors that claim messages as far as routing knows; none before the first table. */
   usableConnectors(): ReadonlySet<string>;
@@ -25,12 +25,12 @@ type KnownRoute = {
 
 type Known = {
   readonly table: RouteTable;
-  /** By their ids. */
+  /** The routes by id. */
   readonly routes: ReadonlyMap<string, KnownRoute>;
   readonly usableConnectors: ReadonlySet<string>;
 };
 
-/** Derives both once per route table. */
+/** Derives the states of routes and the usable connectors once per route table. */
 export function createRouteAvailability(
   services: Pick<ServiceClients, "routeTable">,
 ): RouteAvailability {

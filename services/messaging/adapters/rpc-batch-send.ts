@@ -28,8 +28,8 @@ type Result = MessageInitShape<typeof SendResultSchema>;
 const REQUESTS_MAX = 256;
 
 /**
- * Recipients per call, and bytes of their numbers as written. The response repeats both, and must fit its limit
- * once everything is sent.
+ * The most recipients in one call, and the most bytes of their numbers as written. The response repeats both, and must
+ * fit its limit once everything is sent.
  */
 const RECIPIENTS_MAX = 40_000;
 const RECIPIENT_TEXT_MAX = 4_194_304;
@@ -48,7 +48,7 @@ export function checkResponseSize(requests: readonly SendMessagesRequest[]): voi
   }
 }
 
-/** The field at fault: of a single request, the list that its caller sent. */
+/** The field that an error names: `requests`, or for a single request its own list of recipients. */
 function listField([only, ...others]: readonly SendMessagesRequest[]): string {
   if (only === undefined || others.length > 0) return "requests";
   return recipientsField(ENDPOINTS[only.endpoint] ?? "single");

@@ -37,7 +37,7 @@ import type { Receipt } from "../domain/receipt.ts";
 import type { SendEndpoint as Endpoint, SendRequest } from "../domain/send-request.ts";
 import { toWireMessage, toWireTime, WIRE_ENCODING, WIRE_SOURCE, WIRE_STATUS } from "./proto.ts";
 
-/** Our endpoint of each one in the protocol. */
+/** The domain's endpoint for each endpoint of the protocol. */
 export const ENDPOINTS: Readonly<Partial<Record<SendEndpoint, Endpoint>>> = {
   [SendEndpoint.SINGLE]: "single",
   [SendEndpoint.BULK]: "bulk",
@@ -59,7 +59,7 @@ const RECEIPTS: Readonly<Partial<Record<ReceiptState, Receipt["state"]>>> = {
 const STATUSES = invert<MessageStatus, Message["status"]>(WIRE_STATUS);
 const SOURCES = invert<MessageSource, Message["source"]>(WIRE_SOURCE);
 
-/** Reads the endpoint of a key. */
+/** Reads the endpoint to which an idempotency key belongs. */
 export function readEndpoint(endpoint: SendEndpoint): Endpoint {
   return checkKnown("endpoint", ENDPOINTS[endpoint]);
 }
@@ -244,10 +244,10 @@ export function toClaimed(message: Message): ClaimedMessage {
   });
 }
 
-/** The stored length of a carrier's code. SMPP codes are short; a receipt's text may be arbitrary. */
+/** The most characters of a carrier's code that are stored. SMPP codes are short; a receipt's text may be arbitrary. */
 const CARRIER_CODE_MAX = 256;
 
-/** Reads an outcome of a list. */
+/** Reads the outcome at position `at` of a list. */
 export function readOutcome(wire: WireOutcome, at: number): About<Outcome> {
   return {
     messageId: wire.messageId,
@@ -262,10 +262,13 @@ export function readOutcome(wire: WireOutcome, at: number): About<Outcome> {
 }
 
 const PART_KEY_MAX = 256;
-/** Ten segments (1,530 characters) make at most 24 parts in UCS-2; each is one bit of a small integer. */
+/**
+ * The most parts of a message, one bit each of a small integer. Ten segments (1,530 characters) make at most 24 parts
+ * in UCS-2.
+ */
 const PARTS_MAX = 31;
 
-/** Reads a receipt of a list. */
+/** Reads the receipt at position `at` of a list. */
 export function readReceipt(wire: WireReceipt, at: number): About<Receipt> {
   return {
     messageId: wire.messageId,

@@ -68,7 +68,7 @@ export function createMessagingRpc(
   };
 }
 
-/** Outcomes or receipts per call: half of the update queue, so that no call is refused in part. */
+/** The most outcomes or receipts in one call: half of the update queue, so that no call is refused in part. */
 const ITEMS_MAX = 10_000;
 
 type Methods = ServiceImpl<typeof MessagingService>;
@@ -124,7 +124,7 @@ function customerMethods(
       const { tenantId, fingerprint, cancelMessageId, beforeRefusal } = wire;
       const mode = readMode(wire.mode) ?? "live";
       const key = readKey(wire.idempotencyKey);
-      // A send without a key is stored under no key.
+      // Without a key no response is stored.
       if (key === undefined) return {};
       const find = beforeRefusal ? idempotency.findBeforeRefusal : idempotency.find;
       if (cancelMessageId !== "") {
@@ -168,7 +168,8 @@ function customerMethods(
     async cancelCampaign({ tenantId, campaignId, openOnly }) {
       const campaign = readNamedCampaign(campaignId);
       const { cancelled, unchanged } = await cancels.cancelCampaign(tenantId, campaign, openOnly);
-      // Not in the transactions of the cancels: after a crash before this entry, the messages' histories show them.
+      // Write the audit entry after the cancels, outside their transactions: after a crash in between, the messages'
+      // histories show the cancels.
       const after = { cancelled, unchanged };
       if (cancelled > 0)
         await audit.write({ tenantId, subject: campaign, before: undefined, after });
@@ -218,7 +219,10 @@ function carrierMethods(
   };
 }
 
-/** A search across tenants shows an operator what customers sent to a person. It is no change, so it has no values. */
+/**
+ * Audits a search across tenants: it shows an operator what customers sent to a person. A search changes nothing, so
+ * the entry has no values.
+ */
 function writeSearch(audit: AuditLog, tenantId: string, subject: string): Promise<void> {
   return audit.write({ tenantId, subject, before: undefined, after: undefined });
 }

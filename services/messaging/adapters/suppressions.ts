@@ -18,10 +18,12 @@ import type { SuppressionTable } from "../app/ports.ts";
 import { CALL } from "./loaders.ts";
 
 const TABLE_AGE_MAX_MS = 5000;
-/** The cache keeps the result of a load for its own age, so both together are at most a minute. */
+/**
+ * The age at which an old table stops serving. The cache keeps it `TABLE_AGE_MAX_MS` longer: at most a minute in all.
+ */
 const OLD_TABLE_MAX_MS = 60_000 - TABLE_AGE_MAX_MS;
 const LOG_INTERVAL_MS = 60_000;
-/** Tenants in memory: most have no suppression. */
+/** The most tenants in memory. Most tenants have no suppression. */
 const TENANTS_MAX = 10_000;
 const NUMBERS_PER_CALL = 1000;
 
@@ -39,7 +41,7 @@ export function createSuppressions(
   const last = new Map<string, Known>();
   let loggedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Other classes than promotional go on after a defect, so only the log shows it. */
+  /** Logs a defect. Sends of other classes than promotional continue, so only the log shows it. */
   function noteDefect(error: unknown, nowMs: number): void {
     if (isUnavailable(error) || Math.abs(nowMs - loggedAtMs) < LOG_INTERVAL_MS) return;
     loggedAtMs = nowMs;

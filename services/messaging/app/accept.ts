@@ -72,12 +72,12 @@ export function createSendService(parts: SendServiceParts): SendService {
     const wanted = request.trafficClass ?? sender.trafficClass;
     if (!isAllowed(wanted, sender.trafficClass)) throw forbiddenClass(wanted);
     const isReply = request.isConsentReply === true;
-    // Its recipient has just asked for it, so quiet hours do not delay it.
+    // The recipient of a reply has just written, so quiet hours do not delay the reply.
     const trafficClass = isReply && wanted === "promotional" ? "transactional" : wanted;
     const query = {
       tenantId: request.tenantId,
       sender: sender.name,
-      // The confirmation of an opt-out is sent to a number that has opted out.
+      // The class `otp` passes opt-outs: the confirmation of an opt-out goes to a number that has opted out.
       trafficClass: isReply ? "otp" : trafficClass,
       numbers: request.recipients.map(({ to }) => to),
     } as const;
@@ -146,20 +146,20 @@ function checkHeldAmount({ heldAmountMax }: SendRequest, { heldAmount }: Draft):
   throw validationError([{ field: "held_amount_max", code: "too_low", message }]);
 }
 
-/** Has its own code, and names the wrong field as a validation error does. */
+/** The error for a sender ID. It has a code of its own, and names the wrong field as a validation error does. */
 function unusableSender(): AppError {
   const message = "The sender ID cannot be used now. GET /v1/sender-ids lists yours.";
   const fields = [{ field: "from", code: "invalid_value", message }];
   return new AppError("sender_id_not_approved", message, { fields });
 }
 
-/** Names the wrong field as a validation error does. */
+/** The validation error for a traffic class that the sender ID does not carry. */
 function forbiddenClass(trafficClass: string): AppError {
   const message = `This sender ID does not carry ${trafficClass} messages.`;
   return validationError([{ field: "traffic_class", code: "traffic_class_not_allowed", message }]);
 }
 
-/** Checks a queue once for neighbours; all messages of a send have the same priority class. */
+/** Checks a queue once for consecutive messages of one connector; all messages of a send have one priority class. */
 function checkRoom(limits: QueueLimits, { messages }: Draft): void {
   let checked: string | undefined;
   for (const message of messages) {

@@ -52,7 +52,7 @@ const PAGE = 500;
  * take at most ten seconds each.
  */
 const UNHEARD_MS = 25_000;
-/** Later than every claim. */
+/** An instant later than every claim. */
 const ANY_TIME = Number.MAX_SAFE_INTEGER;
 /** A live carrier reports the outcome of a claim within this many leases. */
 const HELD_LEASES_MAX = 10;

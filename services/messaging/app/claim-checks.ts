@@ -26,7 +26,7 @@ export type ClaimChecks = (messages: readonly Message[]) => Promise<CheckedClaim
 /** Checks nothing. */
 export const passAll: ClaimChecks = async (messages) => ({ passed: messages, putOff: [] });
 
-/** Until the next try of a message whose recipient's opt-out cannot be read. */
+/** The delay until the next try of a message, when the opt-out of its recipient cannot be read. */
 const PUT_OFF_MS = 5000;
 
 export function createClaimChecks(options: {
@@ -84,7 +84,10 @@ export function createClaimChecks(options: {
   };
 }
 
-/** Undefined while it is unknown who has opted out, and that matters. */
+/**
+ * Reads the opt-outs for messages of one tenant, sender ID and class; undefined when promotional messages must wait
+ * because the read has failed.
+ */
 async function readOptOuts(
   services: Pick<ServiceClients, "suppressions" | "checkSuppressed">,
   messages: readonly Message[],

@@ -44,19 +44,19 @@ export type Claimer = {
   waitingConnectors(): Promise<string[]>;
 };
 
-/** Tenants of one claim, in one scan or scanned one by one; the others follow in later claims. */
+/** The most tenants that one claim scans, together or one by one; later claims scan the others. */
 const TENANTS_PER_SCAN = 256;
 const TENANTS_ONE_BY_ONE = 32;
-/** Reads of one priority and kind. Another is needed when replicas have claimed some of the chosen messages. */
+/** The most reads of one priority class and kind. A further read replaces messages that other replicas have claimed. */
 const ROUNDS_MAX = 4;
 /** After a scan over many tenants hit its limit, scan tenant by tenant for this long. */
 const SCAN_ONE_BY_ONE_MS = 1000;
 const PRIORITIES: readonly PriorityClass[] = ["single", "bulk"];
 const KINDS: readonly PendingKind[] = ["fresh", "putOff"];
 const PUT_OFF_SHARE = 0.25;
-/** Messages that one claim takes out of a queue because of quiet hours: one transaction. */
+/** A claim that meets quiet hours reads at least this many messages, and takes out those that are bound. */
 const QUIET_STEP = 250;
-/** Claims per command, concurrent commands, and queued claims. */
+/** The most items in one command, concurrent commands, and queued items of each batcher. */
 const BATCHING = { batchMax: 32, concurrency: 4, queueMax: 4096 } as const;
 
 export function createClaimer(options: {
@@ -72,11 +72,11 @@ export function createClaimer(options: {
   const { store, pending, quiet, clock, checks = passAll, notify } = options;
   const lastClaims = new Map<string, Promise<unknown>>();
   const lastServed = new Map<string, string>();
-  /** By connector, the fraction of a place that put-off messages have not had yet. */
+  /** The fraction of a place, by connector, that put-off messages are still due. */
   const putOffShares = new Map<string, number>();
   const storeHeartbeat = createHeartbeats(store, clock);
   const oneByOneUntilMs = new Map<string, number>();
-  // A write that failed in part can be retried: a claim finds the messages it has moved by its id.
+  // A write that failed in part can be repeated: it finds the messages that it has moved by the claim's id.
   const batching = { ...BATCHING, isTransient: isUnavailable };
   const reads = createBatcher<QueueQuery, Message[]>({
     name: "messages by id",
@@ -128,9 +128,9 @@ export function createClaimer(options: {
         const spanOf = quiet.openSpanOf;
         messages.push(...(await writes.add({ connectorId, priority, found, claim, spanOf })));
       }
-      // After the write: had it failed, the messages would still wait.
+      // Remove the entries after the write: when the write fails, the messages still wait.
       for (const { picks } of own) remove(picks);
-      // Messages that were kept back have left room for others.
+      // Messages that the checks kept back leave places for others.
       more ||= found.length < all.length;
       if (putOff.length > 0) notify?.(putOff);
     }
@@ -155,8 +155,8 @@ export function createClaimer(options: {
   }
 
   /**
-   * Chooses messages that quiet hours do not bind. When it meets one that they bind, it lets many be taken out of the
-   * queue at once, in the background, so that a queue of them delays neither this claim nor the messages behind them.
+   * Chooses messages that quiet hours do not bind. When it meets a bound one, it starts to take many bound messages out
+   * of the queue in the background, so that they delay neither this claim nor the messages behind them.
    */
   async function chooseOpen(
     connectorId: string,
@@ -172,7 +172,7 @@ export function createClaimer(options: {
     // A message that stays in the queue, because the write fails, is found by the next full rescan.
     quiet.takeOut(bound.found);
     remove(bound.picks);
-    // The other open ones were read and not claimed: they still wait.
+    // Drop the open messages beyond `room`: they are not claimed and still wait.
     return { found: open.found.slice(0, room), picks: open.picks.slice(0, room), more: true };
   }
 
@@ -206,8 +206,8 @@ export function createClaimer(options: {
       nowMs,
     );
     const loaded = await scanForUnknown(kind === "fresh" ? places : [], room, nowMs);
-    // Offer the whole room to each tenant, so that short queues leave theirs to long ones; one more shows whether
-    // more messages wait.
+    // Offer every place to each tenant, so that long queues use the places that short ones leave. One message beyond
+    // the places shows whether more wait.
     let queues = places.map((place) =>
       pending.due(place, kind, nowMs, room + 1).map((message): Choice => ({ place, message })),
     );
@@ -312,7 +312,7 @@ export function createClaimer(options: {
     return new Map(found.map((message) => [message.id, message]));
   }
 
-  /** Scans the queues of many tenants at once; undefined when they exceed the limit, or did lately. */
+  /** Scans many queues at once; undefined when their messages exceed the limit, or did in the last second. */
   async function scanTogether(
     places: readonly TenantQueue[],
     room: number,
@@ -354,7 +354,7 @@ export function createClaimer(options: {
       const scan = { tenantIds: [tenantId], fromId, nowMs, limit: share + 1 };
       const found = await store.findWaiting(connectorId, priority, scan);
       const isAll = found.length <= share;
-      // Put-off messages may fill the scan; fresh ones behind them must not wait for all of those.
+      // Put-off messages may fill the scan. Scan for fresh ones alone too, so that they do not wait behind them.
       const isCrowded = !isAll && found.some(({ notBeforeMs }) => notBeforeMs > 0);
       const fresh = isCrowded
         ? await store.findWaiting(connectorId, priority, { ...scan, isFresh: true })
@@ -390,7 +390,7 @@ type Choice = { readonly place: TenantQueue; readonly message: PendingMessage };
 /** The messages to be claimed, and their entries in the pending index. */
 type Chosen = { readonly found: Message[]; readonly picks: Choice[]; more: boolean };
 
-/** Twice the equal share, so that short queues leave their room to long ones. */
+/** The messages to read per tenant: twice the equal share, so that long queues use the places that short ones leave. */
 function shareOf(room: number, tenants: number): number {
   return tenants === 1 ? room : Math.ceil((2 * room) / tenants);
 }

@@ -30,7 +30,7 @@ import { createHoldReleaser } from "./release-holds.ts";
 
 /** A send that has passed its checks. */
 export type CheckedSend = AcceptedSend & {
-  /** Undefined when it costs nothing. */
+  /** The send's hold; undefined when the send costs nothing. */
   readonly hold: Hold | undefined;
   /** Whether the caller has stopped waiting; called after the hold, just before each commit. */
   readonly isGivenUp: () => boolean;
@@ -177,7 +177,7 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
       let refusal: Shortfall | undefined;
       try {
         refusal = mayGoTogether(send, holdFailures) ? await together.add(send) : "hold_late";
-        // After a late hold the second one has the same id as the pending one, so only one of them can exist.
+        // After a late hold, place it again under the same id: only one of the two can exist.
         if (refusal === "hold_late") refusal = await commitAfterHold(send);
       } catch (error) {
         void releaseIfPlaced(hold);

@@ -58,7 +58,10 @@ type KeyLookup = Pick<KeyedRequest, "scope" | "fingerprint">;
 export type Idempotency = {
   /** The stored response of a key, if there is one; throws if it belongs to another request. */
   find(request: KeyLookup): Promise<Uint8Array | undefined>;
-  /** The same before a refusal: if nothing is stored now, no earlier request can store anything later. */
+  /**
+   * Like `find`, for a caller that is about to refuse: if nothing is stored now, no earlier request can store anything
+   * later.
+   */
   findBeforeRefusal(request: KeyLookup): Promise<Uint8Array | undefined>;
   /** `work` receives the id of the expired record that its own record replaces. */
   run<T>(
@@ -155,7 +158,7 @@ export function createIdempotency(options: {
     },
     async findBeforeRefusal(request) {
       checkFingerprint(request);
-      // A running request would lose its key to the tombstone of this refusal.
+      // Refuse while a request runs under the key: the tombstone of this refusal would take the key from it.
       const rival = running.get(request.scope);
       if (rival !== undefined) throw conflictWith(rival, request);
       return findBeforeRefusal(request);

@@ -19,7 +19,7 @@ export type InflightQuery = (
 
 /** The in-flight sends of other replicas; best effort, because messages may be lost. */
 export type InflightPeers = {
-  /** Resolves to whether their sends ended within `limitMs`. */
+  /** Resolves to whether the sends of the other replicas ended within `limitMs`. */
   ended(tenantId: string, beforeMs: number, limitMs: number): Promise<boolean>;
   /** Sets the function that answers the queries of other replicas. */
   onQuery(ended: InflightQuery): void;
@@ -35,7 +35,7 @@ export type InflightSends = {
 
 type Send = { readonly atMs: number; readonly number: number };
 
-/** Waits for sends from before an instant that began before this waiter. */
+/** A query that waits for sends from before an instant; sends that began after the query do not count. */
 type Waiter = {
   readonly beforeMs: number;
   readonly lastNumber: number;
@@ -68,7 +68,7 @@ export function createInflightSends(peers: InflightPeers, clock: Clock): Infligh
     });
   };
 
-  // A query for an instant ahead of this clock waits for it: a send may still begin before that instant.
+  // A query for an instant ahead of this clock first waits until then: a send may still begin before that instant.
   peers.onQuery((tenantId, beforeMs, limitMs) => {
     const behindMs = Math.min(beforeMs - clock.now(), SKEW_MAX_MS);
     if (behindMs <= 0) return ended(tenantId, beforeMs, limitMs);

@@ -7,7 +7,7 @@ import type { TrafficClass } from "../../shared/core/traffic-class.ts";
 import { needsConsent } from "../domain/traffic-class.ts";
 import type { ServiceClients, SuppressionTable } from "./ports.ts";
 
-/** True for a number that must not be sent to. */
+/** True for a number that has opted out. */
 type IsOptedOut = (number: string) => boolean;
 
 type Query = {

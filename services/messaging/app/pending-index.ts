@@ -34,11 +34,11 @@ export type PendingKind = "fresh" | "putOff";
 export type Arrival = {
   readonly priority: PriorityClass;
   readonly tenantId: string;
-  /** The first of them. */
+  /** The id of the first of these messages. */
   readonly messageId: string;
-  /** When the last of them may be claimed. */
+  /** When the last of these messages becomes due. */
   readonly dueAtMs: number;
-  /** Each of them; undefined when there are too many for a notification. */
+  /** Each of these messages; undefined when there are too many for a notification. */
   readonly messages: readonly PendingMessage[] | undefined;
 };
 
@@ -75,8 +75,8 @@ export type PendingIndex = {
   /** Starts a scan of these tenants; returns the id at which it begins. */
   startScan(places: readonly TenantQueue[], nowMs: number): string;
   /**
-   * Adds the messages that a scan found of a tenant; `isAll` unless the scan stopped before the last one. `beyond`
-   * are messages after that end.
+   * Adds the messages of a tenant that a scan found. `isAll` is false when the scan stopped before the last one; then
+   * `beyond` has messages after that end.
    */
   endScan(
     place: TenantQueue,
@@ -96,16 +96,16 @@ export type TenantQueue = {
 /** Interval of full rescans: the delay after a lost notification. */
 const RESCAN_INTERVAL_MS = 5000;
 
-/** Messages that become due later than this are left to a full rescan. */
+/** The index keeps no message that becomes due later than this from now; a full rescan finds it. */
 const LATER_MAX_MS = 600_000;
 
-/** Ids kept per tenant, queue and kind, and in total; the rest is found by scans. */
+/** The most ids per tenant, queue and kind, and in total; scans find the others. */
 const IDS_MAX: Readonly<Record<PendingKind, number>> = { fresh: 1000, putOff: 500 };
 const IDS_TOTAL_MAX = 200_000;
 
 type Ids = {
   messages: Map<string, PendingMessage>;
-  /** The messages are in order of id. */
+  /** True while the messages are in order of id. */
   isSorted: boolean;
   lastId: string;
 };
@@ -114,7 +114,7 @@ type TenantState = {
   readonly fresh: Ids;
   readonly putOff: Ids;
   hasUnknown: boolean;
-  /** Not scanned since the last full rescan. */
+  /** True when the tenant was not scanned since the last full rescan. */
   isOverdue: boolean;
   /** No unknown message waits before this id; empty when that is not certain. */
   fromId: string;
@@ -124,7 +124,7 @@ type TenantState = {
   arrival: number;
   /** The instant of the current scan. */
   scannedAtMs: number;
-  /** An unknown message becomes due only then. */
+  /** When the last unknown message becomes due; scans continue until then. */
   dueAtMs: number;
 };
 
@@ -189,7 +189,7 @@ export function createPendingIndex(
     known.fromId = "";
   }
 
-  /** False if there is no room for the message. */
+  /** Adds a message; false if the index is full. */
   function addMessage(known: TenantState, arrival: PendingMessage): boolean {
     const kind = kindOf(arrival);
     const ids = known[kind];

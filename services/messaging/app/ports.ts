@@ -114,7 +114,7 @@ export type ServiceClients = {
     numbers: readonly string[],
   ): Promise<ReadonlySet<string>>;
   routeTable(): RouteTable;
-  /** The same object until the rules change. Works without the routing service. */
+  /** The current quiet hours, the same object until the rules change. Available without the routing service. */
   quietHours(): QuietHours;
   /** Throws `insufficient_balance`. An unknown outcome is `service_unavailable`. */
   placeHold(hold: Hold): Promise<void>;
@@ -212,8 +212,8 @@ export type MessageStore = {
   /** The charges of the messages of these ids that exist, in any order; at most 1,000 ids. */
   findCharges(ids: readonly string[]): Promise<MessageCharge[]>;
   /**
-   * The charges of a tenant's messages that share a hold, whose ids lie in a closed range, by id; at most `limit`;
-   * with `omitWaiting` without the queued and scheduled ones.
+   * The charges of a tenant's messages under one hold, with ids in a closed range, in order of id; at most `limit`.
+   * `omitWaiting` leaves out queued and scheduled messages.
    */
   findReserved(
     tenantId: string,
@@ -329,7 +329,7 @@ export type QueueStore = {
 export type ListPage = {
   readonly messages: readonly Message[];
   readonly hasMore: boolean;
-  /** Where the next page begins, if that is not its last message. */
+  /** The id before which the next page begins; undefined when it is the id of this page's last message. */
   readonly nextBeforeId?: string | undefined;
 };
 
@@ -357,9 +357,9 @@ export type MessageSnapshot = {
 
 /** The trace of the call that is being served. */
 export type CallTrace = {
-  /** Its W3C traceparent; undefined outside a call. */
+  /** The W3C traceparent of the trace; undefined outside a call. */
   current(): string | undefined;
-  /** The same, only if the trace is recorded: this is stored with messages. */
+  /** The same traceparent, only if the trace is recorded; messages store this one. */
   recorded(): string | undefined;
 };
 
@@ -371,7 +371,7 @@ export type ResponseEncoder = {
 
 /** Event batches that are committed and not yet published. */
 export type EventBacklog = {
-  /** Their number, and the age of the oldest in milliseconds. */
+  /** The number of these batches, and the age of the oldest in milliseconds. */
   backlog(): Promise<{ readonly count: number; readonly oldestMs: number }>;
 };
 
@@ -379,22 +379,22 @@ export type EventBacklog = {
 export type UsageQuery = {
   readonly tenantId: string;
   readonly mode: MessageMode;
-  /** At or after, and before; whole quarter hours. */
+  /** The range of creation times, from `fromMs` and before `toMs`, in whole quarter hours. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly groupBy: readonly UsageDimension[];
-  /** Of the days. */
+  /** The time zone in which days and hours begin. */
   readonly timeZone: string;
   readonly nowMs: number;
 };
 
-/** The answer: every change made until `asOfMs` is counted. */
+/** The answer: the counts contain every change made until `asOfMs`. */
 export type UsageResult = { readonly groups: readonly UsageGroup[]; readonly asOfMs: number };
 
 /** The counts of messages. */
 export type UsageStore = {
-  /** Counts changes that were appended; returns whether more wait. Throws `conflict` when another process does. */
+  /** Counts appended changes; returns whether more wait. Throws `conflict` when another process counts them. */
   fold(): Promise<boolean>;
-  /** Throws `validation_error` for a time zone that is none, and for too many groups. */
+  /** Throws `validation_error` for an unknown time zone, and for too many groups. */
   query(query: UsageQuery): Promise<UsageResult>;
 };

@@ -74,16 +74,16 @@ export type NumberSearch = {
   readonly tenantId: string | undefined;
   readonly createdAfterMs: number | undefined;
   readonly createdBeforeMs: number | undefined;
-  /** Of one tenant; 0 means the default. */
+  /** The most messages of one tenant; 0 means the default. */
   readonly limit: number;
-  /** Tenants of this search; 0 means the default. */
+  /** The most tenants that this search reads; 0 means the default. */
   readonly tenants: number;
   readonly afterTenantId: string;
 };
 
 const FIND_DEFAULT = 10;
 const TENANTS_MAX = 100;
-/** Lists that one search reads at once: more would delay the sends of the same process. */
+/** Concurrent lists of one search: more would delay the sends of the same process. */
 const FIND_CONCURRENCY = 4;
 
 /** An outbox document older than this is stuck. */

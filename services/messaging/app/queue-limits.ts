@@ -21,7 +21,7 @@ export type QueueLimits = {
 /** A queue below this share of the limit is not counted again: a count scans its index keys. */
 const RECOUNT_SHARE = 1 / 8;
 
-/** A full queue is counted again at most this often, and at most a tenth of the time. */
+/** A full queue is counted again at most this often, and counts take at most a tenth of the time. */
 const FULL_RECOUNT_MS = 250;
 const FULL_RECOUNT_SHARE = 1 / 10;
 
@@ -34,9 +34,9 @@ type KnownQueue = {
 };
 
 /**
- * Between counts the length is the last count plus the messages that this process added; claims show at the next
- * count. The estimate is never too low for this process's share. It may be too high after the queue was drained, so
- * a refusal starts a new count. The time between counts is measured by the monotonic clock.
+ * Between counts a queue's known length is its last count plus the messages that this process added; claims lower it at
+ * the next count. It never misses messages of this process. It may be too high after the queue was drained, so a
+ * refusal starts a new count. The time between counts is measured by the monotonic clock.
  */
 export function createQueueLimits(
   store: Pick<QueueStore, "countIn">,

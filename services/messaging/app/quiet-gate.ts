@@ -26,7 +26,7 @@ export type QuietGate = {
   binds(message: Message): boolean;
   /** The span in which a message may be submitted; undefined when it always may. */
   openSpanOf(message: Message): OpenSpan | undefined;
-  /** Enough messages are being taken out now. */
+  /** True while the maximum of concurrent `takeOut` steps run. */
   readonly isBusy: boolean;
   /**
    * Begins to take waiting messages out of their queues if quiet hours bind them; fails those that must not wait. A
@@ -37,10 +37,10 @@ export type QuietGate = {
   release(): Promise<boolean>;
 };
 
-/** Messages of one release step. The connectors take fewer in the time of a step. */
+/** The most messages of one release step. The connectors claim fewer in the time of a step. */
 const RELEASE_MAX = 250;
 const RELEASE_PAUSE_MAX_MS = 1000;
-/** Concurrent steps that take messages out. */
+/** The most concurrent steps that take messages out of their queues. */
 const STEPS_MAX = 2;
 
 export function createQuietGate(options: {
@@ -64,7 +64,10 @@ export function createQuietGate(options: {
     checkedWith = current;
   }
 
-  /** A write that was decided by these rules may come after the messages were checked by newer ones: check again. */
+  /**
+   * Checks the messages again if the rules have changed since these: a write that these rules decided may come after
+   * the check by newer ones.
+   */
   function noteDecidedBy(quietHours: QuietHours): void {
     if (checkedWith !== undefined && quietHours !== services.quietHours()) checkedWith = quietHours;
   }
@@ -89,7 +92,7 @@ export function createQuietGate(options: {
         recipientAllows: !isOptedOut(to),
       });
     } catch (error) {
-      // They stay due; the next step tries again.
+      // The messages stay due; the next step tries again.
       if (!isUnavailable(error)) log.warn({ error, tenantId }, "messages stay in quiet hours");
       return undefined;
     }
@@ -152,7 +155,8 @@ export function createQuietGate(options: {
       const released = await Promise.all([...groups.values()].map(releaseGroup));
       const count = released.reduce((sum, one) => sum + one, 0);
       if (due.length < RELEASE_MAX || count === 0) return false;
-      // Leave as much time to other changes: a whole country's messages become due at one instant.
+      // Pause for as long as the step took, at most a second, so that other changes get as much time: a whole country's
+      // messages become due at one instant.
       await pause(Math.min(steadyClock.now() - startedMs, RELEASE_PAUSE_MAX_MS));
       return true;
     },

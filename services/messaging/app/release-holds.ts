@@ -9,7 +9,7 @@ import { retry } from "../../shared/flow/retry.ts";
 import type { Hold, SendStore, ServiceClients } from "./ports.ts";
 
 export type HoldReleaser = {
-  /** Tries once. Never rejects. */
+  /** Tries once to release a hold. Never rejects. */
   release(hold: Hold): Promise<void>;
   /** Retries in the background: the server that made the send fail may still be down. */
   releaseLater(hold: Hold): void;
@@ -17,11 +17,11 @@ export type HoldReleaser = {
   close(): void;
 };
 
-/** About a minute, with pauses of 200 ms to 5 s and the time that an attempt takes without a database. */
+/** Nine attempts in about a minute: pauses of 200 ms to 5 s, and the time that an attempt takes without a database. */
 const RETRY = { baseMs: 200, capMs: 5000, attemptsMax: 9 } as const;
 /**
- * Waiting holds, and concurrent attempts: few, because they coincide with the recovery of everything else. Further
- * holds are left to the wallet's sweep: a server that is down this long is down for the wallet too.
+ * Few attempts run at once, because all other work recovers at the same time. Holds beyond the queue are left to the
+ * wallet's sweep: a server that is down this long is down for the wallet too.
  */
 const QUEUE = { batchMax: 1, concurrency: 16, queueMax: 10_000 } as const;
 

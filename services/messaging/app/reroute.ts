@@ -17,10 +17,10 @@ export type Rerouter = {
   run(): Promise<boolean>;
 };
 
-/** Messages and tenants of a queue per run. */
+/** The most messages and tenants of a queue in one run. */
 const MESSAGES_MAX = 500;
 const TENANTS_MAX = 32;
-/** The target queue grows to at most this length; further messages stay. */
+/** A target queue grows to at most this many messages; further messages stay where they are. */
 const ROOM_MAX = 2000;
 /** A run that moves fewer messages is followed by a pause. */
 const BUSY_RUN_MIN = MESSAGES_MAX / 2;
@@ -56,7 +56,7 @@ export function createRerouter(options: {
     const all = await queue.waitingTenants(connectorId, priority);
     pending.retain(connectorId, priority, all, mark);
     const some = rotateAfter(all, lastServed.get(name)).slice(0, TENANTS_MAX);
-    // Unless one of these tenants moves a message, the next run reads the others.
+    // Advance the round robin past these tenants; a message that moves sets it back to its own tenant.
     lastServed.set(name, some.at(-1) ?? "");
     const limit = Math.ceil(MESSAGES_MAX / some.length);
     const nowMs = clock.now();

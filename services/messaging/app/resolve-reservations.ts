@@ -23,7 +23,7 @@ export type ReservationAnswer = {
   readonly charges: readonly MessageCharge[];
 };
 
-/** More messages than one send can have. */
+/** The limit of one read of messages: more than one send can have. */
 const MESSAGES_MAX = 100_000;
 
 /** Reservations resolved concurrently; MongoDB groups the writes of concurrent tombstones. */
@@ -69,7 +69,7 @@ export function createReservationResolver(options: {
       const record = known.get(reservationId);
       if (record === "tombstone") return abandoned;
       const isSent = record === "sent";
-      // Records are deleted before messages, so without one look for all messages.
+      // Records are deleted before messages. Without a record read all messages, waiting ones too.
       const charges = isSingle(query)
         ? single(query)
         : await chargesOf(query, omitWaiting && isSent);

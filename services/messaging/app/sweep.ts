@@ -24,9 +24,12 @@ export type Sweeps = {
   testRetention(): Promise<boolean>;
 };
 
-/** Large, so that messages due at one instant are not delayed by the outcomes and receipts of the first of them. */
+/**
+ * Due messages of one page. Many, so that messages due at one instant are not delayed by the outcomes and receipts of
+ * the first of them.
+ */
 const DUE_PAGE = 5000;
-/** Statuses that end without a call to another service. */
+/** Statuses whose end needs no call to another service. */
 const NOT_SCHEDULED: readonly MessageStatus[] = ["queued", "sent"];
 /** Keys are deleted this long after they expire, in order of creation. */
 const KEY_SLACK_MS = 3_600_000;

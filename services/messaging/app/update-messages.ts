@@ -50,7 +50,7 @@ type Item = {
   readonly traceparent: string | undefined;
 };
 
-/** The interval between two batches; short, because a carrier waits for the response to its receipts. */
+/** The interval between two batches; short, because a carrier waits until its receipts are stored. */
 const INTERVAL_MS = { min: 10, max: 60 };
 
 export function createChanges(options: {

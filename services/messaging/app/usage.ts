@@ -11,7 +11,7 @@ export type Usage = {
   fold(): Promise<boolean>;
 };
 
-/** One query covers at most 92 days, which a day more than three months has (`docs/contract.md#usage`). */
+/** The longest range of one query: 92 days, the length of three long months (`docs/contract.md#usage`). */
 const SPAN_MAX_MS = 92 * 86_400_000;
 
 export function createUsage(store: UsageStore, clock: Clock): Usage {
@@ -35,7 +35,7 @@ export function createUsage(store: UsageStore, clock: Clock): Usage {
       try {
         return await store.fold();
       } catch (error) {
-        // Another replica counts them at this moment.
+        // Another replica adds the same changes now.
         if (error instanceof AppError && error.code === "conflict") return false;
         throw error;
       }

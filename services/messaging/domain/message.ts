@@ -51,7 +51,7 @@ export type Claim = {
   readonly openSpan?: OpenSpan | undefined;
 };
 
-/** A span of time, without its end. */
+/** A span of time: from `fromMs`, before `untilMs`. */
 export type OpenSpan = { readonly fromMs: number; readonly untilMs: number };
 
 /** Segments with a receipt, as bits: segment n is bit n - 1. */
@@ -82,7 +82,9 @@ export type Message = {
   readonly campaignId: string | undefined;
   /** The API key that sent it; undefined for internal callers and for messages of version 0.2.0. */
   readonly keyId: string | undefined;
-  /** ISO 3166 code, `ZZ` of a text that is no number; undefined for messages of version 0.2.0. */
+  /**
+   * The recipient's country: ISO 3166 code, `ZZ` for text that is no number; undefined for messages of version 0.2.0.
+   */
   readonly country: string | undefined;
   /** Undefined when nothing was held: zero price, test mode, rejected. */
   readonly reservationId: string | undefined;
@@ -93,7 +95,7 @@ export type Message = {
   readonly encoding: Encoding;
   readonly segments: number;
   readonly heldAmount: bigint;
-  /** Per segment, of the carrying route; undefined until sent. */
+  /** The price per segment on the carrying route; undefined until sent. */
   readonly unitPrice: bigint | undefined;
   readonly amount: bigint | undefined;
   readonly currency: string;
@@ -124,15 +126,17 @@ export type Message = {
    * message keeps the count.
    */
   readonly attempts: number;
-  /** Not to be claimed before this instant; 0 means at once. */
+  /** The earliest instant of a claim; 0 means at once. */
   readonly notBeforeMs: number;
-  /** When waiting ends with `queue_expired`; undefined until queued. */
+  /** When the wait in a queue ends with `queue_expired`; undefined until queued. */
   readonly queueUntilMs: number | undefined;
-  /** When the quiet hours end for which it waits; defined exactly while `quiet`. */
+  /** When the quiet hours that hold the message end; defined exactly while `quiet`. */
   readonly quietUntilMs: number | undefined;
-  /** When it came back into its queue after quiet hours; it has waited since then. */
+  /** When the message came back into its queue after quiet hours: the start of its wait. */
   readonly releasedAtMs: number | undefined;
-  /** Fails instead of waiting for the end of quiet hours; the tenant's or the campaign's policy at acceptance. */
+  /**
+   * True: fail in quiet hours instead of waiting for their end. The tenant's or the campaign's policy at acceptance.
+   */
   readonly rejectsInQuietHours: boolean;
   /** When the state ends by time; see `timeouts.ts`. */
   readonly dueAtMs: number | undefined;

@@ -121,7 +121,7 @@ function toPartlyRefused(sent: Decision, outcome: Outcome, nowMs: number): Decis
   return moveTo(sent, "undelivered", occurredMs, code, facts);
 }
 
-/** Receipts of the accepted parts cannot make the message delivered. */
+/** The mark that receipts of the accepted parts cannot make the message delivered. */
 function incomplete({ receipts }: Message): Partial<Message> {
   return { receipts: { ...receipts, isIncomplete: true } };
 }
@@ -136,13 +136,15 @@ function cannotBeWhole({ kind, isIncomplete = false }: Outcome): boolean {
   return kind === "partly_refused" || isIncomplete;
 }
 
-/** Both instants are of the carrier's clock, so their difference is the requested delay. */
+/**
+ * When the message may be claimed again. Both instants are of the carrier's clock, so their difference is the delay.
+ */
 function deferUntil({ retryAtMs, occurredAtMs }: Outcome, nowMs: number): number {
   const waitMs = retryAtMs - (occurredAtMs || nowMs);
   return waitMs > 0 ? nowMs + Math.min(waitMs, DEFER_MAX_MS) : 0;
 }
 
-/** The carrier's clock may be ahead: an instant in the future means now. */
+/** When the outcome occurred. The carrier's clock may be ahead: an instant in the future means now. */
 function occurredAt(outcome: Outcome, nowMs: number): number {
   return Math.min(outcome.occurredAtMs || nowMs, nowMs);
 }

@@ -29,15 +29,15 @@ export type QuietSubject = Pick<Message, "to" | "trafficClass">;
 
 /** A submit needs this long from the claim's or the carrier's decision to the carrier's network. */
 const MARGIN_MS = 1000;
-/** Periods that a queue time may span. */
+/** The most periods that a queue time may span. */
 const PERIODS_MAX = 1000;
-/** Numbers begin with their country: so many characters of E.164 name it. */
+/** The first characters of an E.164 number; they determine its country. */
 const PREFIX_LENGTH = 8;
 const PREFIXES_MAX = 5000;
-/** While the rules are not known. */
+/** While the rules are not known, promotional messages are held for this long at a time. */
 const UNKNOWN_WAIT_MS = 10_000;
 
-/** Compiles rules; of one country and class there is one. Rules without windows bind nothing. */
+/** Compiles rules, at most one per country and class. Rules without windows bind nothing. */
 export function createQuietHours(rules: readonly QuietRule[]): QuietHours {
   const periods = new Map(
     rules
@@ -54,7 +54,9 @@ export function createQuietHours(rules: readonly QuietRule[]): QuietHours {
   };
 }
 
-/** Before the rules are read, promotional messages wait a little, because an early submit cannot be undone. */
+/**
+ * The quiet hours before the rules are read. They hold promotional messages, because an early submit cannot be undone.
+ */
 export function createUnknownQuietHours(): QuietHours {
   return {
     isUnknown: true,

@@ -39,7 +39,7 @@ export type Receipt = {
   /** Identifies a submit of the message; empty if unknown. */
   readonly partKey?: string;
   readonly state: "delivered" | "undelivered" | "acknowledged";
-  /** Our code for undelivered. */
+  /** Our code for the state `undelivered`. */
   readonly errorCode: string;
   readonly carrierCode: string;
   readonly occurredAtMs: number;

@@ -39,20 +39,20 @@ export type SendRequest = {
   readonly body: string;
   readonly clientReference: string | undefined;
   readonly sendAtMs: number | undefined;
-  /** The gateway has checked `sendAtMs`; otherwise it is as its caller wrote it. */
+  /** True when the gateway has checked `sendAtMs`; otherwise it is as the caller wrote it. */
   readonly isCheckedAtGateway: boolean;
   readonly recipients: readonly RequestedRecipient[];
-  /** Undefined: the sender ID's own. */
+  /** Undefined means the sender ID's own class. */
   readonly trafficClass?: TrafficClass | undefined;
-  /** Undefined: the tenant's policy. */
+  /** Undefined means the tenant's policy. */
   readonly rejectsInQuietHours?: boolean | undefined;
   /** Confirms an opt-out: sent although its recipient has opted out. */
   readonly isConsentReply?: boolean;
-  /** The most that it may hold, in 1/10,000 of the currency unit. */
+  /** The most that the send may hold, in 1/10,000 of the currency unit. */
   readonly heldAmountMax?: bigint | undefined;
 };
 
-/** `docs/contract.md#scheduling`. */
+/** The latest `send_at`: 90 days ahead (`docs/contract.md#scheduling`). */
 const SEND_AT_MAX_MS = 90 * 86_400_000;
 /**
  * Tolerance of the bounds of `send_at`, in milliseconds. The gateway checked the instant a moment ago, and this check
@@ -73,7 +73,7 @@ export function checkRequest(request: SendRequest, nowMs: number, sendAtMinMs: n
   const errors: FieldError[] = [];
   const add = (field: string, code: string, message: string) =>
     void errors.push({ field, code, message });
-  // Limited because this process caches lookups of tenants, found or not.
+  // Limit the length, because this process caches lookups of tenants, found or not.
   if (request.tenantId.length > TENANT_ID_MAX) {
     add("tenant_id", "too_long", `A tenant's id has at most ${TENANT_ID_MAX} characters.`);
   }

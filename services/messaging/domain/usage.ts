@@ -13,7 +13,7 @@ export const USAGE_STEP_MS = 900_000;
 /** The last characters of a ULID; those before them are its instant. */
 const ULID_RANDOM_CHARS = 16;
 
-/** The country of a number that is none: a code that ISO 3166 leaves to its users. */
+/** The country of a text that is no number: a code that ISO 3166 leaves to its users. */
 export const NO_COUNTRY = "ZZ";
 
 /** The messages that are counted together; empty texts stand for none. */
@@ -51,7 +51,7 @@ export const USAGE_DIMENSIONS = [
 /** One dimension. */
 export type UsageDimension = (typeof USAGE_DIMENSIONS)[number];
 
-/** The counts of a group, with the values that it was made of. */
+/** The counts of a group, with its values of the dimensions. */
 export type UsageGroup = {
   readonly values: Readonly<Partial<Record<UsageDimension, string>>>;
   readonly messages: number;
@@ -59,7 +59,7 @@ export type UsageGroup = {
   readonly amount: bigint;
 };
 
-/** Identifies a key among others. */
+/** The document id of a key's counts. */
 export function usageId(key: UsageKey): string {
   const { tenantId, mode, atMs, country, from, keyId, campaignId } = key;
   return `${tenantId}|${mode}|${atMs.toString(36)}|${country}|${from}|${keyId}|${campaignId}`;
@@ -68,14 +68,14 @@ export function usageId(key: UsageKey): string {
 /** Consecutive messages with one key and status, and their sums. */
 type Run = {
   readonly first: Message;
-  /** The part of the last id that is its instant. */
+  /** The last id without its random part: the instant of its creation. */
   instant: string;
   messages: number;
   segments: number;
   amount: bigint;
 };
 
-/** The counts of new messages. Most follow one of the same send that is counted with them: those are only added up. */
+/** The counts of new messages. Sums runs first: consecutive messages of a send mostly have one key and status. */
 export function countNew(messages: readonly Message[]): UsageChange[] {
   const runs: Run[] = [];
   let run: Run | undefined;
@@ -110,7 +110,7 @@ function belongsTo(run: Run, message: Message): boolean {
   );
 }
 
-/** Reads the quarter hour once for all messages of one instant. */
+/** Whether a message is of the quarter hour of a run. Messages of one instant need no further parsing. */
 function isInQuarterHourOf(run: Run, message: Message): boolean {
   if (message.id.startsWith(run.instant)) return true;
   if (quarterHourOf(message) !== quarterHourOf(run.first)) return false;
@@ -156,7 +156,7 @@ function plus(a: UsageChange, b: UsageChange): UsageChange {
   };
 }
 
-/** A message of version 0.2.0 has no country; it was never counted, so no change of it is. */
+/** The counts of one message. A message of version 0.2.0 has no country and was never counted, so it has none. */
 function contribution(message: Message, sign: 1 | -1): UsageChange[] {
   const { country, tenantId, mode, from, keyId = "", campaignId = "", status } = message;
   if (country === undefined) return [];

@@ -1,10 +1,13 @@
 import type { ClientSession, Db, Document } from "mongodb";
 import { insertAll as insert, throwWriteError } from "../../shared/io/insert-all.ts";
 
-/** Documents per command of at most 16 MB: 48 KB for each without its text; hundreds of routes take half of that. */
+/**
+ * The most documents in one command of at most 16 MB: 48 KB for each without its text. Hundreds of routes take half of
+ * that.
+ */
 const DOCUMENTS_MAX = 256;
 
-/** Text of one command's documents, in bytes; a document with more has its own command. */
+/** The most text in one command's documents, in bytes; a document with more has a command of its own. */
 const TEXT_MAX = 4 * 1024 * 1024;
 
 /** The size of a message's text or of a stored response; rejected text is stored as given. */

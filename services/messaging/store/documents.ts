@@ -45,7 +45,7 @@ export type MessageDocument = {
   amount?: StoredAmount;
   currency: string;
   client_reference?: string;
-  /** Absent when it is transactional. */
+  /** Absent for the class `transactional`. */
   traffic_class?: string;
   consent_reply?: boolean;
   error?: Reason;
@@ -66,7 +66,7 @@ export type MessageDocument = {
   queue_until?: Date;
   /** Present while the message waits for the end of quiet hours; the key of their index. */
   quiet_until?: Date;
-  /** Present after quiet hours: since then the message has waited. */
+  /** Present after quiet hours: the instant since which the message has waited. */
   released_at?: Date;
   /** Present when the message fails instead of waiting for the end of quiet hours. */
   rejects_quiet?: true;
@@ -313,7 +313,10 @@ function toDate(atMs: number | undefined): Date | undefined {
 
 let lastDate = new Date(0);
 
-/** Most dates of a message and of its neighbours are equal, and documents are not changed: so they share one. */
+/**
+ * Shares one `Date` between equal instants in a row: most dates of consecutive messages are equal, and no document is
+ * changed.
+ */
 function dateOf(atMs: number): Date {
   if (lastDate.getTime() !== atMs) lastDate = new Date(atMs);
   return lastDate;

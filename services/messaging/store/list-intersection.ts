@@ -11,9 +11,9 @@ import type { MessageDocument } from "./documents.ts";
 import { createPage, READ_OPTIONS } from "./list-page.ts";
 import { INDEXES } from "./schema.ts";
 
-/** Ids per key and step. A larger step costs more than it saves when the rarest key changes on the way. */
+/** The most ids per key and step. A larger step costs more than it saves when the rarest key changes between steps. */
 const STEP_MAX = 2000;
-/** Index keys of one page, about 30 ms. A page that needs more is short, and the next one continues. */
+/** The most index keys read for one page, about 30 ms. A page that needs more is short, and the next one continues. */
 const KEYS_MAX = 20_000;
 
 /** The ids of one key down to `reach`, which is empty when these are all of them; newest first. */
@@ -60,7 +60,7 @@ export async function readIntersection(
   }
 }
 
-/** The range of ids, ended at an id. */
+/** The query's range of ids, ended before an id. */
 function below(
   { _id }: Filter<MessageDocument>,
   beforeId: string | undefined,
@@ -68,7 +68,9 @@ function below(
   return beforeId === undefined ? {} : { _id: { ...(_id as object), $lt: beforeId } };
 }
 
-/** Whether a key may have a message: it was read, or the key was not read that far. */
+/**
+ * Whether the message with this id may have a key: its id was read under the key, or lies below the ids that were read.
+ */
 function mayHave({ ids, reach }: KeyIds, id: string): boolean {
   return id < reach || ids.has(id);
 }

@@ -7,8 +7,8 @@ import { fromDocument, type MessageDocument } from "./documents.ts";
 export const READ_OPTIONS = { maxTimeMS: 5000, readConcern: SNAPSHOT } as const;
 
 /**
- * Text per page without its first message, in bytes of UTF-8 at worst. A rejected recipient is stored as given,
- * which can be long; a hundred of them exceed the limits of a response.
+ * The most text on a page without its first message, in bytes of UTF-8 at worst. A rejected recipient is stored as
+ * given, which can be long; a hundred of them exceed the limits of a response.
  */
 const PAGE_TEXT_MAX = 3 * 1024 * 1024;
 

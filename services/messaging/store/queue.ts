@@ -48,7 +48,7 @@ export function createQueueStore(db: Db): QueueStore {
   async function claim(batches: readonly ClaimBatch[]): Promise<Message[][]> {
     const claims = batches.map((batch) => batch.found.map((one) => claimOf(batch, one)));
     const found = batches.flatMap((batch) => batch.found);
-    // A killed process may have left a change of these messages open.
+    // A killed process may have left a transaction on these messages open: end it if it blocks this write.
     const write = messages.bulkWrite(
       batches.flatMap((batch, at) => guardedUpdates(batch, claims[at] ?? [])),
       {
@@ -204,7 +204,7 @@ const TENANTS_MAX = 200;
 /** The last instant a date can hold (ECMA-262 section 21.4.1.1). */
 const DATE_MAX_MS = 8.64e15;
 
-/** Messages read to find the oldest one behind scheduled messages. */
+/** The most messages per tenant that are read to find the oldest one behind scheduled messages. */
 const HEADS_MAX = 500;
 
 /** The earliest start of waiting over the oldest messages of each tenant. */

@@ -9,10 +9,16 @@ import type { ListFilter, ListPage } from "../app/ports.ts";
 import type { MessageDocument } from "./documents.ts";
 import { createPage, READ_OPTIONS } from "./list-page.ts";
 
-/** MongoDB keeps left keys for `minSnapshotHistoryWindowInSeconds`, five minutes unless set; twice that. */
+/**
+ * Twice the time for which MongoDB keeps the keys of left statuses (`minSnapshotHistoryWindowInSeconds`, five minutes
+ * unless set).
+ */
 const LEFT_KEYS_MS = 600_000;
 
-/** Documents read for one that is shown. A tenant with fewer of the newest messages has few left keys, too. */
+/**
+ * Documents read for each one that the page shows. A tenant with a smaller share of the newest messages has few left
+ * keys.
+ */
 const READ_PER_SHOWN = 4;
 
 /**

@@ -33,8 +33,8 @@ const MESSAGES: CollectionShape = {
       name: INDEXES.byKind,
     },
     {
-      // Apart from those that nearly all messages leave: MongoDB keeps their keys for minutes, and a scan of an
-      // empty status walks over its neighbour's (ADR 174).
+      // A separate index for rare statuses: MongoDB keeps the keys of statuses that nearly all messages leave for
+      // minutes, and a scan of an empty status would walk over its neighbour's (ADR 174).
       key: { tenant_id: 1, mode: 1, source: 1, status: 1, _id: 1 },
       name: INDEXES.byRareStatus,
       partialFilterExpression: { status: { $in: RARE_STATUSES } },
@@ -56,7 +56,7 @@ const MESSAGES: CollectionShape = {
       partialFilterExpression: { due_at: { $exists: true } },
     },
     {
-      // Apart from `due_at`, so that a country's messages, which all become due at once, never hide other due ones.
+      // Separate from `due_at`, so that a country's messages, which all become due at once, never hide other due ones.
       key: { quiet_until: 1, tenant_id: 1, _id: 1 },
       name: INDEXES.quiet,
       partialFilterExpression: { quiet_until: { $exists: true } },
@@ -99,7 +99,9 @@ const FENCES: CollectionShape = {
   indexes: [{ key: { until: 1 }, name: "until", expireAfterSeconds: 0 }],
 };
 
-/** Changes of counts that are not in `usage` yet; a fold reads all of them. */
+/**
+ * Changes that are not in the counts (`usage`) yet. A fold reads the oldest ones by `_id`, so no other index is needed.
+ */
 const USAGE_CHANGES: CollectionShape = { name: "usage_changes", indexes: [] };
 
 const USAGE: CollectionShape = {

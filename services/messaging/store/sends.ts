@@ -40,12 +40,12 @@ type SendDocument = {
 
 /** By default MongoDB returns 101 documents first, and more cost another round trip. */
 const BATCH_MAX = 1000;
-/** The response to a thousand recipients can have megabytes. */
+/** Leaves out the stored response: that to a thousand recipients can have megabytes. */
 const WITHOUT_ANSWER = { response: 0 } as const;
 /** Lifetime of a tombstone: 7 days, far longer than a commit can be delayed. */
 const TOMBSTONE_MS = 604_800_000;
 
-/** Before any clock, because the clock of another process may be behind. */
+/** An instant before any clock's, because the clock of another process may be behind. */
 const ALWAYS_EXPIRED = new Date(0);
 
 /** The maximum clock skew between processes; ids contain the clock of their process. */
@@ -171,7 +171,7 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
       const created_at = new Date(nowMs);
       const expires_at = new Date(nowMs + TOMBSTONE_MS);
       try {
-        // A killed process may have left a commit of this send open.
+        // A killed process may have left a commit of this send open: end it if it blocks this write.
         const write = sends.insertOne({ _id: id, fenced: true, created_at, expires_at });
         await guardMongo(endAbandonedWhile(client, write));
         return "tombstone";

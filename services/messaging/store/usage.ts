@@ -43,15 +43,15 @@ type UsageDocument = {
   expires_at: Date;
 };
 
-/** int64 is `bigint` here. */
+/** Reads int64 as `bigint`. */
 const BIGINT = { useBigInt64: true } as const;
-/** Appended documents of one fold. */
+/** The most appended documents that one fold counts. */
 const FOLD_MAX = 500;
 /** Counts are kept as long as messages: 12 months and some days. */
 const KEEP_MS = 400 * 86_400_000;
-/** A longer query answers 503: it covers too many combinations. */
+/** The time limit of a query. A longer one answers 503: it covers too many combinations. */
 const QUERY_MAX_MS = 5000;
-/** Groups of one answer. */
+/** The most groups in one answer. */
 export const USAGE_GROUPS_MAX = 10_000;
 /** A transaction that appends takes no longer than this (`runTransaction`). */
 const COMMIT_MAX_MS = 10_000;
@@ -83,7 +83,7 @@ export function createUsageStore(client: MongoClient, db: Db): UsageStore {
       const sums = sumUsage(found.flatMap(({ changes }) => changes.map(fromStored)));
       await runTransaction(client, async (session) => {
         const { deletedCount } = await appended.deleteMany({ _id: { $in: ids } }, { session });
-        // Another process has counted some of them; nothing of this fold is written.
+        // Another process has counted some of these changes; write nothing of this fold.
         if (deletedCount !== ids.length) throw new AppError("conflict", "It is counted elsewhere.");
         const writes = sums.map(({ key, ...sum }) => ({
           updateOne: { filter: { _id: usageId(key) }, update: toUpdate(key, sum), upsert: true },
@@ -113,7 +113,7 @@ export function createUsageStore(client: MongoClient, db: Db): UsageStore {
             amount: { $sum: "$counts.v.a" },
           },
         },
-        // A count that is zero now, such as of messages that were queued.
+        // Leave out counts that are zero now, such as those of messages that were queued.
         { $match: { messages: { $ne: 0 } } },
         { $sort: { _id: 1 } },
         { $limit: USAGE_GROUPS_MAX + 1 },
@@ -133,7 +133,7 @@ export function createUsageStore(client: MongoClient, db: Db): UsageStore {
     },
   };
 
-  /** Every change that was made until then is counted: older ones are folded, and committed long ago. */
+  /** The instant until which every change is counted: changes from before it are committed and folded. */
   async function countedUntil(nowMs: number): Promise<number> {
     const [oldest] = await guardMongo(appended.find().sort({ _id: 1 }).limit(1).toArray());
     const untilMs = nowMs - COMMIT_MAX_MS;
@@ -150,7 +150,7 @@ const FIELDS: Readonly<Record<Exclude<UsageDimension, "day" | "hour">, string>> 
 };
 
 function groupOf({ groupBy, timeZone }: UsageQuery): Record<string, unknown> {
-  // Hours begin at other minutes of UTC in zones such as Asia/Kathmandu.
+  // Truncate in the time zone: in zones such as Asia/Kathmandu hours begin at other minutes of UTC.
   const start = { $dateTrunc: { date: "$at", unit: "hour", timezone: timeZone } };
   const fields: Readonly<Record<UsageDimension, unknown>> = {
     ...FIELDS,

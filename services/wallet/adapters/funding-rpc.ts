@@ -44,7 +44,7 @@ export function fundingHandlers(fundings: Fundings) {
   } satisfies Partial<ServiceImpl<typeof WalletService>>;
 }
 
-/** The person; throws when the call names none, because a service cannot be the first or second person. */
+/** The person who acts; throws when the call names none, because a service cannot be the first or second person. */
 function personOf(named: ActorMessage | undefined) {
   const actor = actorOf(named);
   if (actor.source?.actor !== undefined) return actor;

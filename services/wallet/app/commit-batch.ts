@@ -76,15 +76,16 @@ function takeBatches(queues: readonly WalletQueue[]): Batches {
 }
 
 /**
- * Decides and writes batches inside their transaction. Holds and settlements are assumed to be new.
- * Their ids are looked up only after a refusal, because a repeated hold must get its first result
- * and not `insufficient_balance`, or after a unique index has rejected one of them.
+ * Decides and writes batches inside their transaction. Holds and settlements are assumed to be new. Their ids are
+ * looked up only after a refusal, because a repeated hold must get its first result and not `insufficient_balance`, or
+ * after a unique index has rejected one of them.
  *
- * A wallet that was read and not written may have changed in another replica since it was read. Its
- * refusals hold for commands that were queued before the read (`takenFirst`). Commands that arrived
- * during the read get no result here and wait for the next transaction.
+ * A wallet that was read and not written may have changed in another replica since it was read. Its refusals hold for
+ * commands that were queued before the read (`takenFirst`). Commands that arrived during the read get no result here
+ * and wait for the next transaction.
  *
- * A wallet that was not even read (`isAssumed`) is proved by its save. Unless all of them are saved, they are read.
+ * A wallet that was not even read (`isAssumed`) is proved by its save. Unless the save writes all of them, they are
+ * read and decided again.
  */
 async function decideAndSave(
   tx: WalletTransaction,

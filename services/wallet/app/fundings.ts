@@ -40,9 +40,9 @@ export type FundingStore = {
   find(id: string): Promise<Funding | undefined>;
   /** Newest first. */
   list(query: FundingQuery): Promise<readonly Funding[]>;
-  /** Approved ones that have not moved. */
+  /** Approved fundings whose money has not moved. */
   listApproved(limit: number): Promise<readonly Funding[]>;
-  /** Ends an approved one. */
+  /** Ends an approved funding. */
   finish(id: string, state: "funded" | "failed", failure: string): Promise<void>;
 };
 
@@ -67,8 +67,8 @@ export function createFundings(parts: {
   const { store, wallets, clock, approvalAbove } = parts;
 
   /**
-   * Moves the money of an approved funding. The wallet keeps the reference for ever, in the transaction of the
-   * movement: a repeat of this, in any process, moves nothing twice.
+   * Moves the money of an approved funding. The wallet keeps the funding's id as its reference for ever, in the
+   * transaction of the movement: a repeated call, in any process, moves nothing twice.
    */
   async function move(funding: Funding, actor: Omit<Actor, "name">): Promise<Funding> {
     const by = { ...actor, name: peopleOf(funding) };

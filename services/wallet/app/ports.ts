@@ -41,13 +41,13 @@ export type StatementPlace = { readonly sequence: number; readonly position: num
 /** One page of a statement, newest first. */
 export type StatementQuery = {
   readonly tenantId: string;
-  /** At or after. */
+  /** Entries at or after this instant. */
   readonly fromMs: number;
-  /** Before; 0 means no bound. */
+  /** Entries before this instant; 0 means no bound. */
   readonly toMs: number;
-  /** Empty means all. */
+  /** Empty means all kinds. */
   readonly kinds: readonly EntryKind[];
-  /** Empty means all. */
+  /** Empty means entries of any campaign or none. */
   readonly campaignId: string;
   readonly limit: number;
   readonly before: StatementPlace | undefined;

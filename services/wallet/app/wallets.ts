@@ -61,7 +61,7 @@ export function createWallets(parts: {
   return {
     async create(tenantId, currency, threshold, actor) {
       check([
-        // It becomes part of NATS subjects, where spaces and dots have a meaning.
+        // The tenant's id becomes part of NATS subjects, where spaces and dots have a meaning.
         ...when(!/^[\w-]{1,64}$/.test(tenantId), "tenant_id", "has letters, digits, _ and -"),
         ...when(!/^[A-Z]{3}$/.test(currency), "currency", "must be an ISO 4217 code"),
         ...when(threshold < 0n || threshold > AMOUNT_MAX, "low_balance_threshold", "out of range"),

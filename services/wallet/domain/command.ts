@@ -19,7 +19,7 @@ export type HoldCommand = {
   readonly messageCount: number;
   readonly firstMessageId: string;
   readonly lastMessageId: string;
-  /** Empty for a send of no campaign. Not compared in a repeat. */
+  /** Empty for a send of no campaign. A repeated hold is not compared by it. */
   readonly campaignId: string;
 };
 
@@ -75,7 +75,7 @@ export type CommandResults = {
   readonly settle: {
     /** False: the message has a settlement, and nothing moved. */
     readonly isNew: boolean;
-    /** The first settlement has other amounts. It remains. */
+    /** True: the first settlement has other amounts, and stays. */
     readonly differs: boolean;
   };
   readonly release: { readonly releasedAmount: bigint };

@@ -39,8 +39,8 @@ export const WINDOW_FUNDINGS_MAX = 1000;
 
 /**
  * The first state of a funding: `pending` when it needs a second person. `recent` has the fundings of its person in its
- * currency within the window, `WINDOW_FUNDINGS_MAX` at most. Those that a second person saw do not count, nor those
- * that moved no money.
+ * currency within the window, `WINDOW_FUNDINGS_MAX` at most. Fundings that a second person decided do not count towards
+ * the limit, nor those that are pending, refused or failed.
  */
 export function stateAfterRequest(
   amount: bigint,

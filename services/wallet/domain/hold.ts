@@ -5,9 +5,9 @@ import { findReservation, type LedgerBatch, markLow, post } from "./ledger-batch
 import { availableOf, type Wallet } from "./wallet.ts";
 
 /**
- * Decides one hold, all or nothing. A known reservation id succeeds without a second movement.
- * Errors: `insufficient_balance`; `tenant_suspended` when the wallet is frozen (402 would name the
- * wrong reason); `idempotency_key_reused` when the id belongs to another hold.
+ * Decides one hold, all or nothing. A known reservation id succeeds without a second movement. Errors:
+ * `insufficient_balance`; `tenant_suspended` when the wallet is frozen (`insufficient_balance` would name the wrong
+ * reason); `idempotency_key_reused` when the id belongs to another hold.
  */
 export function decideHold(
   ledger: LedgerBatch,

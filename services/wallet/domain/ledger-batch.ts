@@ -11,9 +11,9 @@ import { availableOf, type Wallet } from "./wallet.ts";
 /** The state that was loaded for a batch of commands. */
 export type View = {
   readonly wallet: Wallet;
-  /** The requested ones that exist, of any tenant, by id. */
+  /** The requested reservations that exist, of any tenant, by id. */
   readonly reservations: ReadonlyMap<string, Reservation>;
-  /** By message id. */
+  /** The requested settlements that exist, by message id. */
   readonly settlements: ReadonlyMap<string, Settlement>;
   /** Earlier fundings and adjustments, by reference. */
   readonly references: ReadonlyMap<string, Entry>;

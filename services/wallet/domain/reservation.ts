@@ -22,7 +22,7 @@ export type Reservation = {
   readonly fencedAmount: bigint;
   readonly state: ReservationState;
   readonly messageCount: number;
-  /** Its messages that are settled. */
+  /** The number of its settled messages. */
   readonly settledCount: number;
   readonly firstMessageId: string;
   readonly lastMessageId: string;

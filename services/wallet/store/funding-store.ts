@@ -26,7 +26,7 @@ type FundingDocument = {
   failure?: string;
 };
 
-/** Collection `funders`: one document for each person, written with each request so that they follow each other. */
+/** Collection `funders`: one document per person. Each request writes it, so requests of one person run one by one. */
 type FunderDocument = { _id: string; requests: number };
 
 /** The MongoDB adapter of the storage of fundings. */
@@ -34,7 +34,10 @@ export function createFundingStore(client: MongoClient, db: Db, audit: AuditLog)
   const fundings = db.collection<FundingDocument>("fundings", { promoteLongs: false });
   const funders = db.collection<FunderDocument>("funders");
 
-  /** By the index `recent`; pending and decided ones are read too, so the limit bounds the work. */
+  /**
+   * Reads the person's fundings in the window by the index `recent`; pending and decided ones are among them, so the
+   * limit bounds the work.
+   */
   async function listRecent(
     { requestedBy, currency, requestedAtMs }: Omit<Funding, "state">,
     session: ClientSession,
@@ -48,12 +51,12 @@ export function createFundingStore(client: MongoClient, db: Db, audit: AuditLog)
   return {
     async insert(wanted, key, stateOf) {
       try {
-        // Before the transaction, in which two upserts of one document would fail as duplicates.
+        // Create the document before the transaction, in which two upserts of it would fail as duplicates.
         const own = { _id: wanted.requestedBy };
         await funders.updateOne(own, { $setOnInsert: { requests: 0 } }, { upsert: true });
         return await runTransaction(client, async (session) => {
-          // The first write of the transaction: another request of this person conflicts here and is repeated, so it
-          // reads this funding. Without it two requests of one moment would each be within the limit.
+          // Write this document first: another request of this person conflicts here and runs again, so it reads this
+          // funding. Otherwise two concurrent requests would each be within the limit.
           await funders.updateOne(own, { $inc: { requests: 1 } }, { session });
           const recent = await listRecent(wanted, session);
           const funding = { ...wanted, state: stateOf(recent) };
@@ -78,7 +81,7 @@ export function createFundingStore(client: MongoClient, db: Db, audit: AuditLog)
       runTransaction(client, async (session) => {
         const { id, state, decidedBy, decidedAtMs, tenantId } = after;
         const decision = { state, decided_by: decidedBy, decided_at: new Date(decidedAtMs) };
-        // Two decisions of one moment: the filter lets the first through, and the second finds it decided.
+        // Of two concurrent decisions the filter lets the first through; the second finds the funding decided.
         const saved = await fundings.updateOne(
           { _id: id, state: "pending" },
           { $set: decision },

@@ -5,9 +5,9 @@
 import { createBoundedMap } from "../../shared/flow/bounded-map.ts";
 import type { Wallet } from "../domain/wallet.ts";
 
-/** Most wallets kept. The one written longest ago goes first; it costs a read. */
+/** Most wallets kept. Beyond that the wallet written longest ago is dropped, and its next transaction reads it. */
 const WALLETS_MAX = 4096;
-/** A wallet that another replica writes too is read for this long. */
+/** A wallet that another replica has written is read, not kept, for this long. */
 const READ_MS = 10_000;
 
 /** Creates an empty memory of own writes, by a monotonic clock. */
@@ -34,7 +34,7 @@ export function createOwnWrites(nowMs = () => performance.now()) {
         wallets.set(wallet.tenantId, wallet);
       }
     },
-    /** Another replica has written one of these: they are read for a while. */
+    /** Another replica has written one of these wallets: keep none of them for `READ_MS`. */
     avoid(tenantIds: readonly string[]): void {
       for (const tenantId of tenantIds) readUntilMs.set(tenantId, nowMs() + READ_MS);
     },

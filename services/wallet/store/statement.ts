@@ -27,7 +27,7 @@ export async function listStatement(
   const { tenantId, fromMs, toMs, kinds, campaignId, limit, before } = query;
   const filter: Filter<BatchDocument> = { tenant_id: tenantId };
   if (before !== undefined) filter.sequence = { $lte: before.sequence };
-  // The index is ordered by date. Without this upper bound it would scan every newer batch.
+  // The index is ordered by date. Without this upper bound the query would scan every newer batch.
   const newest =
     before === undefined ? undefined : await dateOf(entries, tenantId, before.sequence);
   if (fromMs > 0 || toMs > 0 || newest !== undefined) {
@@ -39,7 +39,7 @@ export async function listStatement(
   }
   if (kinds.length > 0) filter.kinds = { $in: [...kinds] };
   const isRare = kinds.length > 0 && kinds.every((kind) => REFERENCED.has(kind));
-  // Of a campaign there are no such entries: the filter of its batches finds none.
+  // No funding or adjustment is of a campaign: with a campaign the page is empty.
   if (isRare) filter.references = { $exists: true };
   if (campaignId !== "") filter.campaign_ids = campaignId;
   const isWanted = (entry: Entry) =>

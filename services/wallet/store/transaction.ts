@@ -41,9 +41,9 @@ export async function takeWallets(
 }
 
 /**
- * Reads wallets that no other replica is known to want (ADR 77). A concurrent transaction on one of
- * them conflicts when the wallet is written. A wallet whose commands were all refused is never
- * written: those refusals were true at a moment between request and response.
+ * Reads wallets that no other replica is known to write (ADR 77). A concurrent transaction on one of them conflicts
+ * when the wallet is written. A wallet whose commands were all refused is never written: those refusals were true at a
+ * moment between request and response.
  */
 export async function readWallets(
   { wallets }: Pick<Collections, "wallets">,
@@ -113,7 +113,7 @@ export async function saveChanges(
   options: {
     readonly graceMs: number;
     readonly auditKeepMs: number;
-    /** The wallets, if they were not read but as this process left them: they must still be so. */
+    /** The wallets as this process left them, if this transaction has not read them; they must be unchanged. */
     readonly assumed: readonly Wallet[] | undefined;
   },
   session: ClientSession,

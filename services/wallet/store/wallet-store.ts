@@ -86,7 +86,7 @@ export function createWalletStore(parts: {
       await contention.giveWay(tenantIds);
       const result = await run().catch((error: unknown) => {
         if (!(error instanceof WalletsOutOfDate)) throw error;
-        // The first attempt took the own writes out, so this one reads.
+        // The first attempt took the wallets out of `ownWrites`, so this attempt reads them.
         ownWrites.avoid(tenantIds);
         return run();
       });
@@ -143,7 +143,7 @@ export function createWalletStore(parts: {
     postpone: (checks) =>
       wrapErrors(async () => {
         if (checks.length === 0) return;
-        // Most of a sweep are checked again at the same time: one statement for all of those.
+        // Most reservations of a sweep get the same next check time: one statement sets all of those.
         const byTime = Map.groupBy(checks, ({ atMs }) => atMs);
         await reservations.bulkWrite(
           [...byTime].map(([atMs, group]) => ({
