@@ -174,7 +174,7 @@ export type SendStore = {
   releaseLock(lock: KeyLock): Promise<void>;
   /** About how many records there are. */
   count(): Promise<number>;
-  /** Deletes a limited number of expired records; returns how many. */
+  /** Deletes a limited number of records expired by `nowMs`, of ids older than `olderThanMs`; returns how many. */
   deleteExpired(nowMs: number, olderThanMs: number): Promise<number>;
 };
 

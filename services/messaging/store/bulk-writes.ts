@@ -2,8 +2,8 @@ import type { ClientSession, Db, Document } from "mongodb";
 import { insertAll as insert, throwWriteError } from "../../shared/io/insert-all.ts";
 
 /**
- * The most documents in one command of at most 16 MB: 48 KB for each without its text. Hundreds of routes take half of
- * that.
+ * The most documents in one command. MongoDB takes 16 MiB; `TEXT_MAX` of it is for texts, so each document has 48 KiB
+ * for its other fields. A message with hundreds of routes needs about half of that.
  */
 const DOCUMENTS_MAX = 256;
 

@@ -265,7 +265,10 @@ export function fromDocument(document: MessageDocument): Message {
   };
 }
 
-/** The class of a message; a newer release may know further ones. */
+/**
+ * The class of a stored message. Without one it is transactional; a class of a newer release, which this one does not
+ * know, is read as promotional.
+ */
 export function readClass(document: Pick<MessageDocument, "traffic_class">): TrafficClass {
   return trafficClassOf(document.traffic_class ?? "transactional");
 }

@@ -61,7 +61,7 @@ function indexOf({ statuses }: ListFilter, search: string | undefined): string {
   return areRare ? INDEXES.byRareStatus : INDEXES.byKind;
 }
 
-/** Reads a page from its index, and no more than it shows. */
+/** Reads a page in the order of an index: at most one document more than the page, which shows that others follow. */
 async function readInOrder(
   messages: Collection<MessageDocument>,
   query: Filter<MessageDocument>,

@@ -2,7 +2,7 @@ import { evictOldest } from "../../shared/flow/lru.ts";
 import type { TestReceipt } from "../../shared/smpp/test-numbers.ts";
 import { SlidingRate } from "../domain/sliding-rate.ts";
 
-/** The earlier submits of one message part. */
+/** The submits of one message part so far. */
 export interface SeenSubmit {
   /** Submits of this message part so far, the current one included. */
   count: number;

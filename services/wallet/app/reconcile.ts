@@ -214,7 +214,10 @@ async function nameDifferences(snapshot: LedgerSnapshot, tenantId: string): Prom
   return { invariant: 2, what, ids: [tenantId, ...named.map((item) => item.split(" ")[1] ?? "")] };
 }
 
-/** Every item of a tenant: those of the ledger, then those of reservations and settlements. */
+/**
+ * The holds, captures and releases of a tenant from both sides, as texts: those in the ledger, then those that its
+ * reservations and settlements require. Fundings and adjustments have no counterpart and are left out.
+ */
 async function* itemsOf(snapshot: LedgerSnapshot, tenantId: string) {
   for await (const batches of snapshot.batches(tenantId)) {
     const movements = batches.flatMap((batch) => batch.movements);
