@@ -26,7 +26,7 @@ const OWN_TIMERS: Readonly<Record<string, string>> = {
   "services/messaging/app/inflight-sends.ts": "the time limit of one wait",
   "services/shared/io/abandoned-transactions.ts": "searches while one write waits",
   "services/shared/io/consumer.ts": "renews the acknowledgement wait of one batch",
-  "services/shared/io/release-idle-memory.ts": "looks for an idle second, every ten minutes",
+  "services/shared/io/release-idle-memory.ts": "waits for an idle second, every ten minutes",
   "services/shared/io/lifecycle.ts": "ends the process when a handle keeps it alive",
   "services/shared/io/idempotency-locks.ts": "renews one lock",
   "services/shared/io/listen.ts": "the time limit of busy connections at a close",

@@ -1,11 +1,11 @@
 import { parsePhoneNumberFromString } from "libphonenumber-js/max";
 
 /**
- * What is known of the numbers with each first four digits: 0 nothing yet, 1 all are mobile numbers, 2 not all. Most
- * recipients are such numbers, and a lookup here takes a hundredth of the time of a full parse. The answers are
- * libphonenumber's, so they follow its metadata. The table only confirms: other numbers go to the full parse. Ranges
- * are allotted by four digits (Nigerian Communications Commission, National Numbering Plan); a property test compares
- * the table with the library.
+ * The answers by the first four digits of a number: 0 is unknown, 1 means that all are mobile numbers, 2 that not all
+ * are. Most recipients have Nigerian mobile numbers, and a lookup here takes a hundredth of the time of a full parse.
+ * libphonenumber gives each answer on first use, so the table follows its metadata. The table only confirms: other
+ * numbers go to the full parse. Ranges are allotted by four digits (Nigerian Communications Commission, National
+ * Numbering Plan); a property test compares the table with the library.
  */
 const OPENINGS = new Uint8Array(10_000);
 

@@ -1,5 +1,5 @@
 import type { Logger } from "../core/logger.ts";
-import { backoffMs } from "./backoff.ts";
+import { backoffMs, pause } from "./backoff.ts";
 
 /** Background work that runs at an interval: a sweeper, a poller. */
 export type Loop = {
@@ -27,15 +27,13 @@ export function startLoop(options: {
   const intervalMs = typeof interval === "function" ? interval : () => interval;
   const retryMaxMs = options.retryMaxMs ?? Math.max(intervalMs(), 10_000);
   const abort = new AbortController();
-  let endWait = () => {};
+  /** Ends the current wait. A signal made from two would live on until the second garbage collection. */
+  let wake = new AbortController();
 
   async function run(): Promise<void> {
     let failures = 0;
     while (!abort.signal.aborted) {
-      let isNudged = false;
-      endWait = () => {
-        isNudged = true;
-      };
+      wake = new AbortController();
       let waitMs: number;
       try {
         waitMs = (await work(abort.signal)) ? 0 : intervalMs();
@@ -45,30 +43,16 @@ export function startLoop(options: {
         waitMs = backoffMs(failures, 100, retryMaxMs);
         if (!abort.signal.aborted) log.warn({ error, loop: name, failures }, "a run failed");
       }
-      if (waitMs > 0 && !isNudged && !abort.signal.aborted) await wait(waitMs);
+      if (waitMs > 0) await pause(waitMs, wake.signal);
     }
-  }
-
-  /**
-   * A timer without an abort signal: a signal made from other signals lives until the second garbage collection,
-   * and the loops of an idle process would make many.
-   */
-  function wait(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      endWait = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 
   const finished = run();
   return {
-    nudge: () => endWait(),
+    nudge: () => wake.abort(),
     async close() {
       abort.abort();
-      endWait();
+      wake.abort();
       await finished;
     },
   };
