@@ -29,7 +29,7 @@ export function mustDrain(response: ServerResponse, isTooSlow: boolean): boolean
   if (length === undefined && coding === undefined) return false;
   const announced = Number(length ?? Number.POSITIVE_INFINITY);
   if (announced === 0) return false;
-  // Node reads a short rest itself before the next request, if the connection stays open.
+  // If the connection stays open, Node itself discards the rest of a short body before the next request.
   return expect !== undefined || !(announced <= KEPT_BYTES_MAX) || closesConnection(response);
 }
 

@@ -8,7 +8,7 @@ export type Cursors = {
   read(binding: string, cursor: string): string | undefined;
 };
 
-/** Length of a signature: 128 bits, the minimum that NIST SP 800-107 advises for a MAC. */
+/** Length of a signature: 128 bits, half the hash output, the shortest that RFC 2104 section 5 recommends. */
 const SIGNATURE_BYTES = 16;
 
 const BASE64URL = /^[A-Za-z0-9_-]+$/;

@@ -29,7 +29,7 @@ const PARAMETER_STATUSES: ReadonlySet<number> = new Set([
   STATUS.ESME_RINVOPTPARSTREAM,
   STATUS.ESME_ROPTPARNOTALLWD,
   STATUS.ESME_RINVPARLEN,
-  // SMPP 3.3 has no optional parameters: the PDU is longer than its fields.
+  // A carrier of SMPP 3.3 knows no optional parameters: to it the PDU is too long.
   STATUS.ESME_RINVCMDLEN,
   STATUS.ESME_RINVOPTPARAMVAL,
 ]);

@@ -63,6 +63,7 @@ function toFacts(tenant: Tenant): TenantFacts {
   };
 }
 
+/** A send may use a sender ID only while it is approved. */
 function usableSender(answer: SenderIdResponse | undefined): UsableSender | undefined {
   const senderId = answer?.senderId;
   if (senderId?.status !== SenderIdStatus.APPROVED) return undefined;

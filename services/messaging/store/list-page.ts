@@ -14,7 +14,7 @@ const PAGE_TEXT_MAX = 3 * 1024 * 1024;
 
 /** A page that is being read. */
 type PageReader = {
-  /** Documents to read before the page is known to be full: one more than it shows. */
+  /** How many more documents to read: those that the page lacks, and one that shows whether more follow. */
   readonly room: number;
   /** Adds documents; true when the page is full and more follow. */
   fill(documents: AsyncIterable<MessageDocument>): Promise<boolean>;

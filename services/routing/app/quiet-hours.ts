@@ -8,7 +8,7 @@ import type { RouteTableNotifier, RoutingStore } from "./ports.ts";
 
 export type QuietHoursService = ReturnType<typeof createQuietHoursService>;
 
-/** Most stored rules: every answer with the route table contains all of them. */
+/** The maximum number of stored rules; every answer with the route table contains all of them. */
 const RULES_MAX = 500;
 
 export function createQuietHoursService({

@@ -186,11 +186,6 @@ function refuse(fields: readonly FieldError[]): void {
   throw new AppError("validation_error", "The sender ID is not valid.", { fields });
 }
 
-/** Whether the name can be sent from; the tenant's own state counts separately. */
-export function isUsable(senderId: SenderId): boolean {
-  return senderId.status === "approved";
-}
-
 /** The key of a name: names are unique per tenant without regard to case. */
 export function nameKey(name: string): string {
   return name.toLowerCase();

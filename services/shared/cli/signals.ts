@@ -4,8 +4,8 @@ import { EXIT } from "./exit-codes.ts";
 const SAME_SIGNAL_MS = 1000;
 
 /**
- * Ctrl-C, a closed terminal and a closed pipe (`| head`) end a program with 130, also while it shows its help. A
- * command that ends itself is aborted first, and ended at once on the second signal.
+ * Ctrl-C, a closed terminal and a closed pipe (`| head`) end a program with 130, also while it shows its help. Where
+ * `endsItself` is true, the first signal only aborts the command, so that it can clean up; a later second one ends it.
  */
 export function endOnSignals(
   program: string,

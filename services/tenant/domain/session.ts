@@ -1,7 +1,7 @@
 import { AppError } from "../../shared/core/errors.ts";
 import type { Role } from "../../shared/core/roles.ts";
 
-/** A session ends 12 hours after the sign-in, and before when it was idle for an hour. */
+/** A session, also an operator's, ends 12 hours after the sign-in, and before when it was idle for an hour. */
 export const SESSION_MS = 12 * 3_600_000;
 export const IDLE_MS = 3_600_000;
 /** Shortest time between two writes of a session in use: `lastSeenAtMs` is exact to the minute. */

@@ -34,8 +34,9 @@ export type SweepResult = {
 };
 
 /**
- * Reservations per sweep. Each sweep begins again at the index key that is due longest, and MongoDB keeps the keys that
- * the sweeps before it moved: few large sweeps walk over fewer of them.
+ * Reservations per sweep. Each sweep reads the index from the earliest `check_at`. Sweeps before it moved keys away
+ * from there, and MongoDB keeps removed keys for a time. Each read passes over them, so few large sweeps cost less than
+ * many small ones.
  */
 export const SWEEP_BATCH = 1000;
 /** Messages per call to messaging: an answer of some 100 KB, far below the limit of 16 MiB. */

@@ -6,7 +6,7 @@ import type { EntryKind } from "./account.ts";
 import type { Actor } from "./command.ts";
 import { type Entry, type EntryBatch, effectOf, type Movement, nextBatch } from "./entry.ts";
 import type { Reservation, Settlement } from "./reservation.ts";
-import { availableOf, type Wallet } from "./wallet.ts";
+import { isBelowThreshold, type Wallet } from "./wallet.ts";
 
 /** The state that was loaded for a batch of commands. */
 export type View = {
@@ -163,7 +163,7 @@ export function lastEntry(ledger: LedgerBatch, movement: Movement): Entry {
  */
 export function markLow(ledger: LedgerBatch): void {
   const { wallet } = ledger;
-  const low = availableOf(wallet) < wallet.lowBalanceThreshold;
+  const low = isBelowThreshold(wallet);
   if (low === wallet.low) return;
   ledger.wallet = { ...wallet, low };
   if (low) addEvent(ledger, "low_balance", 0n, "");

@@ -26,7 +26,7 @@ export type Reservation = {
   readonly settledCount: number;
   readonly firstMessageId: string;
   readonly lastMessageId: string;
-  /** The campaign of the send; empty for none. Its movements name it. */
+  /** The campaign of the send; empty for none. The movements of this reservation store it. */
   readonly campaignId: string;
   readonly createdAtMs: number;
 };

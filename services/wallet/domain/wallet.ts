@@ -31,6 +31,11 @@ export function availableOf(wallet: Pick<Wallet, "balance" | "held">): bigint {
   return wallet.balance - wallet.held;
 }
 
+/** Whether the wallet is below its threshold; the crossing downwards is the event `low_balance`. */
+export function isBelowThreshold(wallet: Wallet): boolean {
+  return availableOf(wallet) < wallet.lowBalanceThreshold;
+}
+
 /** A new, empty wallet. */
 export function newWallet(
   tenantId: string,
