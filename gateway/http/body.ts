@@ -131,6 +131,7 @@ function collect(request: IncomingMessage, options: Collecting): Promise<Buffer>
     let chunks = 0;
     let nextPauseAt = CHUNKS_BEFORE_CHECK;
     let state: BodyState = "reading";
+    let isPaused = false;
     const stateNow = (): BodyState => state;
     /** The refusal of a chunked body; thrown at its end, because a 413 takes precedence. */
     let refusal: unknown;
@@ -175,12 +176,16 @@ function collect(request: IncomingMessage, options: Collecting): Promise<Buffer>
     /** Pauses the socket until `work` ends; bytes that were read before still arrive. */
     async function waitFor(work: Promise<void>): Promise<void> {
       state = "waiting";
+      isPaused = true;
       pauseRequests(socket);
       await work;
       if (stateNow() === "waiting, ended") complete();
-      if (stateNow() !== "waiting") return;
-      state = "reading";
-      resumeRequests(socket);
+      if (stateNow() === "waiting") state = "reading";
+      resume();
+    }
+    function resume(): void {
+      if (isPaused) resumeRequests(socket);
+      isPaused = false;
     }
     function onEnd(): void {
       if (state === "waiting") state = "waiting, ended";
@@ -200,7 +205,8 @@ function collect(request: IncomingMessage, options: Collecting): Promise<Buffer>
       reject(error);
     }
     function finish(): void {
-      if (state.startsWith("waiting")) resumeRequests(socket);
+      // The rest of a body in tiny chunks is read in its loop turn, also when it is only discarded.
+      if (!areTiny(chunks, size)) resume();
       state = "done";
       clearTimeout(timer);
       reservation.complete();

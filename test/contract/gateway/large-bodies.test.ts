@@ -1,4 +1,5 @@
 /** Bodies above 64 KiB: admitted before they are read, paid by size, and few at once. */
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect } from "chai";
 import type { RateLimiter } from "../../../gateway/rate-limit/limiter.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
@@ -237,5 +238,21 @@ describe("REST: bodies above 64 KiB", function () {
     );
     expect((await post(GOOD)).status).to.equal(202);
     expect((await slow).answers[0]?.status).to.equal(202);
+  });
+
+  it("in tiny chunks that do not arrive in time are discarded a few at a time", async () => {
+    const { port } = await open({ bodyTimeoutMs: 5000 });
+    const body = `${head(API_KEY, "Transfer-Encoding: chunked")}${"1\r\n \r\n".repeat(100_000)}`;
+    const all = Array.from({ length: 100 }, () =>
+      exchange(port, (send) => send(body), { count: 1, timeoutMs: 15_000 }),
+    );
+    // The first 64 KiB of each body are read at once, before a later request.
+    expect((await post(GOOD)).status).to.equal(202);
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    const statuses = (await Promise.all(all)).map(({ answers }) => answers[0]?.status);
+    delay.disable();
+    expect(new Set(statuses)).to.deep.equal(new Set([408]));
+    expect(delay.max / 1e6, "longest stall of the event loop, ms").below(250);
   });
 });
