@@ -1,18 +1,16 @@
+import { performance } from "node:perf_hooks";
 import { collectGarbage } from "../vendor/v8-collect-garbage.ts";
 
-/** How often the load of the process is sampled after its start, in milliseconds. */
+/** How often the load of the process is sampled, in milliseconds. */
 const SAMPLE_MS = 1000;
 
 /**
- * A process whose thread computed for less than this share of a sample is idle. A few requests a second keep it above
- * that, and one of them would wait for the collection. Each further service in the process has its own timers.
+ * A process is idle when its event loop had fewer events (input or output that was ready) in a sample. Timers and polls
+ * make about 10 a second with one service and 25 with six; each request makes some 8. Processor time would tell less:
+ * on a quick machine twenty requests a second take as little as the timers on a slow one.
  */
-const IDLE_SHARE = 0.02;
-const IDLE_SHARE_FURTHER = 0.01;
-
-/** On a slow machine an idle process exceeds `IDLE_SHARE`: 15 samples in a row below this share count as idle too. */
-const QUIET_SHARE = 0.06;
-const QUIET_SAMPLES = 15;
+const IDLE_EVENTS = 20;
+const IDLE_EVENTS_FURTHER = 5;
 
 /** After this many samples give up for now: a process that is never idle collects garbage as it allocates. */
 const SAMPLES_MAX = 60;
@@ -27,17 +25,14 @@ const PAUSE_MS = 600_000;
  * idle process never triggers. A collection takes about 100 ms, so it waits until a backlog from the start is done.
  */
 export function releaseIdleMemory(services: number): void {
-  const idleShare = IDLE_SHARE + (services - 1) * IDLE_SHARE_FURTHER;
-  let before = computedMs();
+  const idleEvents = IDLE_EVENTS + (services - 1) * IDLE_EVENTS_FURTHER;
+  let before = loopEvents();
   let samples = 0;
-  let quietSamples = 0;
   const timer = setInterval(() => {
-    const now = computedMs();
-    const share = (now - before) / SAMPLE_MS;
+    const now = loopEvents();
+    const isIdle = now - before < idleEvents;
     before = now;
     samples += 1;
-    quietSamples = share < QUIET_SHARE ? quietSamples + 1 : 0;
-    const isIdle = share < idleShare || quietSamples === QUIET_SAMPLES;
     if (!isIdle && samples < SAMPLES_MAX) return;
     clearInterval(timer);
     if (isIdle) collectGarbage();
@@ -46,8 +41,7 @@ export function releaseIdleMemory(services: number): void {
   timer.unref();
 }
 
-/** Time for which this thread has computed. Time in which others had the processor does not count. */
-function computedMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
+/** Events that the process's event loop has handled since its start (libuv's metrics). */
+function loopEvents(): number {
+  return performance.nodeTiming.uvMetricsInfo.events;
 }

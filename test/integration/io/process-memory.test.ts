@@ -45,7 +45,6 @@ describe("the memory of an idle process", function () {
           expect(mib("nodejs_heap_size_total_bytes")).to.be.within(5, HEAP_MAX_MIB);
           return true;
         },
-        // On a slow machine a process counts as idle after fifteen quiet samples, one per second.
         { timeoutMs: 60_000, everyMs: 500 },
       );
     } finally {
