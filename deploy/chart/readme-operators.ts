@@ -46,7 +46,7 @@ The guide "Calling the services by gRPC", which the gateway serves at \`/docs/gr
 
 ## Rotating credentials
 
-Credentials as values restart the pods that read them, at \`helm upgrade\`. The chart cannot see a change
+When a credential is a value, \`helm upgrade\` restarts the pods that read it. The chart cannot see a change
 inside an \`existingSecret\`, and a running pod does not read it. Restart the pods then, by hand or with a reloader
 that \`defaults.podAnnotations\` configures:
 
