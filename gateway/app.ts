@@ -242,7 +242,7 @@ async function admitLarge(parts: AppParts, context: Context, bytes: number): Pro
   return true;
 }
 
-/** Adds a release to those of the request. After the request's end, as when the client left, it runs at once. */
+/** Adds a function to the request's releases. If the request has ended, as when its client left, runs it at once. */
 function releaseAtEnd(state: RequestState, one: () => void): void {
   if (state.isFinished === true) one();
   else state.releases = [...(state.releases ?? []), one];

@@ -22,7 +22,7 @@ export const GATEWAY_SETTINGS = {
   NATS_URL: text(),
   /** Key that signs list cursors; the same on every replica. */
   CURSOR_KEY: text(),
-  /** Largest request body; at most the size of one RPC to messaging. */
+  /** The largest request body; at most the size of one RPC to messaging. */
   BODY_BYTES_MAX: whole(1, 15_728_640, 4_194_304),
   /** How long a client may take to send its body. */
   BODY_TIMEOUT_MS: timerMs(15_000),
@@ -42,7 +42,7 @@ export const GATEWAY_SETTINGS = {
   SEND_AT_MIN_MS: durationMs(60_000),
   /** Messaging accepts `send_at` up to 90 days ahead. */
   SEND_AT_MAX_MS: whole(0, 7_776_000_000, 7_776_000_000),
-  /** Longest time range of one list request; at least the 7 days of a request without bounds. */
+  /** The longest time range of one list request; at least the 7 days of a request without bounds. */
   LIST_SPAN_MAX_MS: durationMs(7_948_800_000, LIST_DEFAULT_MS),
   /** How many gateways share the rate limit while Redis is unavailable, if `GATEWAY_PEERS` gives no count. */
   GATEWAY_REPLICAS: whole(1, 1000, 1),

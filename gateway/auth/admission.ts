@@ -32,7 +32,7 @@ export function addressOf(
  */
 export async function identify(parts: AdmissionParts, context: Context): Promise<Caller> {
   const { headers, rawHeaders, socket } = context.req;
-  // Reject two keys: a proxy may have checked the other one.
+  // Reject two `Authorization` headers: a proxy may have checked the one that Node drops.
   const authorization = isDuplicateHeader(rawHeaders, "authorization")
     ? undefined
     : headers.authorization;

@@ -5,7 +5,7 @@ import type { Caller } from "./caller.ts";
 /** The reason that a secret no longer works. */
 export type SecretEnd = "revoked" | "expired";
 
-/** The caller behind a secret, or the end of one that was good; undefined for an unknown one. */
+/** The caller of a valid secret, or the reason that a once valid secret ended; undefined for an unknown secret. */
 export type FoundCaller = Caller | SecretEnd | undefined;
 
 /** Looks up a secret, given as the hex of its SHA-256. */
@@ -22,10 +22,10 @@ export type CallerCache = {
 /** A cached result; valid until `untilMs`. */
 type CacheEntry = { readonly found: FoundCaller; readonly untilMs: number };
 
-/** Valid secrets cached; beyond, the oldest entry is evicted. */
+/** The maximum number of valid secrets cached; above it the oldest entry is evicted. */
 const GOOD_MAX = 50_000;
 
-/** Invalid secrets cached, apart from the valid ones: a flood of made-up secrets must not evict those. */
+/** The same for invalid secrets. Their cache is separate: a flood of made-up secrets must not evict valid ones. */
 const BAD_MAX = 10_000;
 
 /**

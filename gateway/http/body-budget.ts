@@ -22,10 +22,10 @@ export type BodyBudget = {
   reserve(evict: () => void): BodyReservation;
 };
 
-/** Most bodies that are being received at once. */
+/** The maximum number of bodies that are being received at once. */
 const RECEIVED_MAX = 2048;
 
-/** Most bytes kept for all bodies: 48 MiB of the 512 MiB that the chart gives the process by default. */
+/** The maximum bytes kept for all bodies: 48 MiB of the 512 MiB that the chart gives the process by default. */
 const BYTES_MAX = 50_331_648;
 
 /** Creates the budget of one server. */

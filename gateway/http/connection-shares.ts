@@ -8,7 +8,7 @@ import { type AddressMatcher, networkOf } from "../auth/caller-address.ts";
 
 /** Counts the connections of each address. */
 export type ConnectionShares = {
-  /** Counts a new connection. Beyond the share the oldest one of the address that still counts is closed. */
+  /** Counts a new connection. Beyond the share, closes the oldest counted connection of the same address. */
   add(socket: Socket): void;
   /** Ends the count of a connection that has sent a valid key. */
   trust(socket: Socket): void;

@@ -13,7 +13,7 @@ export const LARGE_BYTES = 65_536;
 
 const MIB = 1_048_576;
 
-/** Bytes of a tenant's large bodies, from admission to response: 3 of the largest, or 64 usual full batches. */
+/** The limit of a tenant's large bodies in bytes, from admission to response: 3 of the largest, or 64 usual batches. */
 const RECEIVED_BYTES_MAX = 12 * MIB;
 
 /** Bytes of large bodies that are handled at once, which means parsed, passed to a service and answered. */
@@ -22,7 +22,7 @@ const HANDLED_BYTES_MAX = { total: 16 * MIB, tenant: 8 * MIB };
 /** A body that is handled counts as at least this, because the work for small items is more than their bytes. */
 const HANDLED_BYTES_MIN = MIB;
 
-/** Large bodies of one tenant that wait. Each holds a connection and what its socket has buffered. */
+/** The maximum number of a tenant's large bodies that wait. Each holds a connection and its socket's buffers. */
 const WAITERS_MAX = 64;
 
 /** How long a body waits until it may be kept, and then until it may be parsed. */

@@ -41,7 +41,7 @@ const CHECK_INTERVAL_MS = 1000;
 export type ResponseBudget = {
   add(response: ServerResponse): void;
   delete(response: ServerResponse): void;
-  /** Counts the bytes of an open response. Owners are tenants; requests without a key have the empty one. */
+  /** Counts the bytes of an open response. An owner is a tenant, or empty for requests without a key. */
   hold(response: ServerResponse, bytes: number, owner: string): void;
   /** Sets `Connection: close` on the newest response of each connection, unless its headers are sent. */
   closeConnections(): void;

@@ -22,7 +22,10 @@ export const SERVER_OPTIONS: ServerOptions = {
   requireHostHeader: false,
 };
 
-/** Time for the headers, added to the body timeout: so the application answers a late body before the server does. */
+/**
+ * The server's request timeout, which includes the headers, exceeds the body timeout by at least this: the application,
+ * not the server, then answers a late body.
+ */
 const BEFORE_BODY_MS = 15_000;
 
 /** The server options for a body timeout. */

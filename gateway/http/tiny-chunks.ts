@@ -1,4 +1,4 @@
-/** Chunks are tiny when their mean size is smaller. A socket in normal use reads at least 1,400 bytes at once. */
+/** Chunks with a mean size below this are tiny. A socket in normal use reads at least 1,400 bytes at once. */
 const TINY_BYTES = 256;
 
 /** A body is checked after this many chunks: fewer cost little. */

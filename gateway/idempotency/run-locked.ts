@@ -26,15 +26,15 @@ export type KeyedRequest<T> = {
 /**
  * Runs a request under the lock of its key. Errors: `conflict` while the same request runs,
  * `idempotency_key_reused` while a request with another body runs. A stored response takes precedence over a
- * busy lock: the holder may have finished and be about to release, or it may be a request that the record will
- * refuse because the key belongs to this one.
+ * busy lock. The holder of the lock may have finished and be about to release it. Or the stored response may belong
+ * to this request, and the holder, with another body, is about to be refused.
  */
 export async function runLocked<T>(locks: KeyLocks, request: KeyedRequest<T>): Promise<T> {
   const lock = await locks.acquire(request.scope, request.fingerprint);
   if (lock.state === "busy_other" || lock.state === "busy_same") {
     const stored = await request.lookup(BUSY_LOOKUP_MS).catch((error: unknown) => {
-      // During an outage `conflict` is still right for the same request. With another body the owner of the key
-      // is not known.
+      // During an outage `conflict` is still right when the holder has the same body. With another body it is not
+      // known which of the two requests owns the key.
       if (isUnavailable(error) && lock.state === "busy_same") return undefined;
       throw error;
     });

@@ -23,7 +23,7 @@ const STEP_MS = 900_000;
 const DAY_MS = 86_400_000;
 const DEFAULT_MS = 30 * DAY_MS;
 const SPAN_MAX_MS = 92 * DAY_MS;
-/** Longer than messaging gives its query. */
+/** Longer than messaging's time limit for the query, so that messaging's own error arrives. */
 const CALL = { timeoutMs: 8000 } as const;
 
 const readQuery = compileQuery(USAGE_QUERY);

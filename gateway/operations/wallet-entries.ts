@@ -28,7 +28,7 @@ export type StatementPorts = {
   readonly wallets: Client<typeof WalletService>;
   readonly cursors: Cursors;
   readonly clock: Clock;
-  /** Longest time range of one request. */
+  /** The longest time range of one request. */
   readonly spanMaxMs: number;
   /** Limits the files that are written at once, in total and for each account. */
   readonly exports: WeightedSemaphore;

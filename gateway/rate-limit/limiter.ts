@@ -65,7 +65,7 @@ export function createRateLimiter(redis: Redis, replicas: () => number): RateLim
       const level = Number(text);
       local.setLevel(tenantId, level);
       batch.forEach(({ request, resolve }, at) => {
-        // Report levels as if the requests had arrived one by one: the first sees the most left.
+        // Report levels as if the requests had arrived one by one: the first request gets the highest level.
         const left = level + Math.max(0, granted - 1 - at) * cost * MICRO;
         resolve(describeLevel(left, request, at < granted));
       });

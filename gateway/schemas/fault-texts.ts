@@ -24,7 +24,7 @@ const TYPES: Readonly<Record<string, string>> = {
   null: "null",
 };
 
-/** Longest list of allowed names in a sentence: a longer one would hide the name that was meant. */
+/** The maximum number of allowed names in a sentence: a longer list would hide the name that was meant. */
 const NAMES_MAX = 12;
 
 /** The text for a value that a keyword refused. Ajv is `verbose`: an error has its schema and its value. */

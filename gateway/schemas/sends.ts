@@ -124,7 +124,7 @@ export const BATCH_SEND = {
   },
 } as const;
 
-/** Longest text of a preview, in characters: more than twice the longest body. */
+/** The longest text of a preview, in characters: more than twice the longest body. */
 const PREVIEW_CHARS_MAX = 5000;
 
 /** Body of a preview. */

@@ -19,10 +19,10 @@ const OPTIONS: Options = {
 const all = prepare(new Ajv({ ...OPTIONS, allErrors: true }));
 const first = prepare(new Ajv(OPTIONS));
 
-/** Most field errors in one response. */
+/** The maximum number of field errors in one response. */
 const ERRORS_MAX = 1000;
 
-/** Most errors with a specific text: the search for similar names is slow, and a person reads no more. */
+/** At most this many errors get a specific text: the search for similar names is slow, and a person reads no more. */
 const TEXTS_MAX = 100;
 
 /** Beyond this size only the first fault is reported; no valid body is as large. */

@@ -28,15 +28,15 @@ export const WALLET_SETTINGS = {
    * wallet's currency. 0: all of them.
    */
   FUNDING_APPROVAL_ABOVE: whole(0, 1_000_000_000_000, 100_000),
-  /** Most commands of one wallet in a transaction. */
+  /** The maximum number of commands of one wallet in a transaction. */
   WALLET_BATCH_MAX: whole(1, 5000, 1000),
-  /** Most commands that wait for one wallet, and for all wallets. */
+  /** The maximum number of commands that wait for one wallet, and for all wallets. */
   WALLET_QUEUE_MAX: whole(1, 1_000_000, 20_000),
   WALLET_TOTAL_MAX: whole(1, 1_000_000, 50_000),
-  /** Most concurrent transactions, and wallets in one transaction. */
+  /** The maximum number of concurrent transactions, and of wallets in one transaction. */
   WALLET_FLUSHES_MAX: whole(1, 100, 4),
   WALLET_GROUP_MAX: whole(1, 1000, 64),
-  /** Most events in one batch of the consumer. */
+  /** The maximum number of events in one batch of the consumer. */
   WALLET_SETTLE_BATCH_MAX: whole(1, 5000, 500),
 } as const satisfies Schema;
 

@@ -59,7 +59,7 @@ export function stateOperations(ports: CampaignPorts): Operation[] {
 
 const NO_QUOTA: Quota = async () => undefined;
 
-/** The start of a test campaign takes its recipients from the daily quota. Others have taken them already. */
+/** Takes the recipients of a test campaign that is still a draft from the daily quota. A repeated start takes none. */
 const takeRecipients: Quota = async ({ campaigns, testQuota }, request) => {
   const { caller } = request;
   if (caller.mode !== Mode.TEST) return undefined;

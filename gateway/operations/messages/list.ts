@@ -28,7 +28,7 @@ export type ListPorts = {
   readonly messaging: Client<typeof MessagingService>;
   readonly cursors: Cursors;
   readonly clock: Clock;
-  /** Longest time range of one request. */
+  /** The longest time range of one request. */
   readonly spanMaxMs: number;
 };
 

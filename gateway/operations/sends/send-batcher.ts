@@ -31,7 +31,7 @@ type Item = {
 
 type SendOutcome = SendMessagesResponse | Error;
 
-/** Most sends in one call; messaging accepts up to 256. */
+/** The maximum number of sends in one call; messaging accepts up to 256. */
 const BATCH_MAX = 64;
 
 /**
@@ -41,7 +41,7 @@ const BATCH_MAX = 64;
 const MIN_INTERVAL_MS = 20;
 const FULL_AT = 32;
 
-/** Most sends of one account in progress: a flood from one account leaves capacity for the others. */
+/** The maximum number of sends of one account in progress: a flood from one leaves capacity for the others. */
 const ACCOUNT_MAX = 384;
 
 /** A send that waited longer is refused: its client would leave and its lock expire before the response. */

@@ -129,8 +129,8 @@ async function send(
 }
 
 /**
- * The fingerprint of the body. A body larger than every valid one has no stored response that could match, so its bytes
- * are enough: the canonical text of 150,000 values would take 50 ms.
+ * The fingerprint of the body. Of a body larger than every valid one it hashes the bytes: no stored response can match
+ * such a body, and the canonical text of 150,000 values would take 50 ms.
  */
 function fingerprintOf({ caller, bodyBytes }: OperationRequest, { value, size }: JsonBody): Buffer {
   if (size > VALID_SIZE_MAX) return hash("sha256", bodyBytes, "buffer");

@@ -26,7 +26,7 @@ export type CallbackListenerOptions = {
   readonly host: string;
   readonly port: number;
   readonly clock: Clock;
-  /** The settings of an HTTP connector; `not_read` when it may exist unread, undefined when it does not exist. */
+  /** An HTTP connector's settings; `not_read` while they cannot be read, undefined when there is no such connector. */
   readonly findSettings: (connectorId: string) => HttpCallbackSettings | "not_read" | undefined;
   /** Takes a receipt; the carrier gets 204 when the promise resolves. */
   readonly onReceipt: (receipt: IncomingReceipt) => Promise<void>;
@@ -36,8 +36,8 @@ export type CallbackListenerOptions = {
 
 const BODY_BYTES_MAX = 64 * 1024;
 /**
- * The most open connections: the port may be public, and a flood must not harm the links to carriers in this
- * process.
+ * The maximum number of open connections: the port may be public, and a flood must not harm the links to carriers
+ * in this process.
  */
 const CONNECTIONS_MAX = 1000;
 /** An idle connection is closed after this time. */

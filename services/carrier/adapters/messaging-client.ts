@@ -54,7 +54,7 @@ type Claim = {
  */
 const CLAIM_INTERVAL_MS = 40;
 const CLAIMS_PER_CALL = 64;
-/** The most partly written messages that one recovery continues; further ones stay in doubt as a whole. */
+/** The maximum number of partly written messages that one recovery continues; the others stay in doubt as a whole. */
 const PARTLY_WRITTEN_MAX = 2000;
 
 function createClaimLoader(client: Client<typeof MessagingService>) {

@@ -2,12 +2,13 @@
  * Messages whose first part is in doubt and whose other parts were not submitted. A late answer or a receipt may
  * prove the first part within `waitMs`; then the others follow (ADR 115).
  *
- * Messaging has the message as in doubt meanwhile, so its own wait runs. Receipts come to any replica, so this
- * process asks messaging: it reports the outcome again every two seconds, and the answer says whether a receipt has
- * proved it. When the time is over, or the process stops, it reports the outcome as incomplete, and no part follows.
+ * Meanwhile the message is in doubt at messaging too, which fails it after a wait of its own. A receipt may come to any
+ * replica, so this process asks messaging: it reports the outcome again every two seconds, and the answer says whether
+ * a receipt has proved the first part. When the time is over, or the process stops, this process reports the outcome as
+ * incomplete, and no part follows.
  *
- * The journal keeps its entry until then. A process that dies leaves the message to the next one, which continues
- * here (`recovery.ts`): a part without a line in the journal was certainly not written.
+ * The journal keeps the message's entry until then. When a process dies, the next process continues to wait for its
+ * messages (`recovery.ts`): a part without a line in the journal was certainly not written.
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Outcome } from "../domain/message.ts";

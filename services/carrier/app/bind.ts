@@ -134,7 +134,7 @@ export function createBind(
 /** The limit begins at 1.5 times the accepted submits per second or at 300, but not above the rate of the window. */
 const RATE_START = 1.5;
 const RATE_START_MIN = 300;
-/** From this multiple of the submits per second that the window allows, there is no limit. */
+/** The adaptive rate ends at this multiple of the submits per second that the window allows. */
 const RATE_CEILING = 2;
 
 function nextWindow(

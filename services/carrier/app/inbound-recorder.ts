@@ -1,8 +1,8 @@
 /**
  * Records inbound messages. The link acknowledges a part to the SMSC when the consent service has stored it, and
- * otherwise refuses it, so that the SMSC sends it again. Then the carrier confirms the part: until then the consent
- * service takes the same part as a repeat. If the confirmation is lost, a message with the same text counts as a repeat
- * for an hour.
+ * otherwise refuses it, so that the SMSC sends it again. After the acknowledgement this process confirms the part to
+ * the consent service. Until the confirmation the consent service takes the same part as a repeat. If the confirmation
+ * is lost, a message with the same text counts as a repeat for an hour.
  */
 import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
@@ -72,7 +72,7 @@ export function createInboundRecorder(consent: ConsentClient, log: Logger): Inbo
     async take(part) {
       const ticket = await recorder.add(part);
       if (ticket === "") return;
-      // The acknowledgement must leave first: a lone ticket would be confirmed at once.
+      // The acknowledgement must leave first, but the batcher confirms a lone ticket at once: so pause before.
       void pause(CONFIRM_INTERVAL_MS).then(() => confirmLater(ticket));
     },
     async close() {

@@ -12,7 +12,7 @@ export type JournalWrites = {
   before(flights: ReadonlyMap<string, InFlight>, parts: readonly PartRef[]): void;
   /**
    * Notes the outcome of a part. A further part that the carrier refused, and that this process will submit again,
-   * must not count as in doubt after a crash. Without this line it does, which is safe.
+   * must not count as in doubt after a crash. If this line is lost, the part does, which is safe.
    */
   after(flight: InFlight, index: number, outcome: PartOutcome): void;
 };

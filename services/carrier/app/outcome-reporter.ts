@@ -217,7 +217,7 @@ export function createOutcomeReporter(options: {
     report(report) {
       pending += 1;
       options.onReport?.(report);
-      // Before messaging has the outcome: afterwards the message may be claimed again and get a new entry.
+      // Find the entry now: once messaging has the outcome, the message may be claimed again and get a new entry.
       const { outcome, keepsEntry = false } = report;
       const entry = keepsEntry ? undefined : journal.entryOf(outcome.messageId);
       void storeAndReport({ ...report, entry });

@@ -123,7 +123,7 @@ export type Journal = {
   readonly start: number;
   /** Entries that an earlier process of this identity wrote and never settled; read once at the start. */
   readonly inherited: ReadonlyMap<string, JournalEntry>;
-  /** The same of earlier identities: in doubt already, kept so that late receipts find their message. */
+  /** Such entries of earlier identities: their messages are in doubt already, and late receipts must find them. */
   readonly orphaned: ReadonlyMap<string, JournalEntry>;
   /**
    * Appends messages, and further parts of open ones, before their octets leave; one synchronous write. Throws when
@@ -142,8 +142,8 @@ export type Journal = {
    * has replaced stays open, because the octets of that claim may have left.
    *
    * Throws when the write fails, which is safe. After a crash the carrier reports the message as written once
-   * more; messaging keeps an outcome that it has. Had the message been claimed again and not written yet, it
-   * would be in doubt, and never submitted twice.
+   * more; messaging keeps an outcome that it has. If the message was claimed again and not written yet,
+   * it is then in doubt, and never submitted twice.
    */
   markReported(entries: readonly JournalEntry[]): void;
   /** Settles the current entries of these messages. Call it only before anything new is claimed. */
@@ -170,7 +170,7 @@ export type UnmatchedReceipt = {
 
 /** The store of submissions and of receipts without a message. */
 export type SubmissionStore = {
-  /** Saves submissions. When a carrier uses an id again, the newest thousand with it are kept. */
+  /** Saves submissions; keeps the newest thousand of one id when a carrier uses the id again. */
   saveSubmissions(items: readonly Submission[]): Promise<void>;
   /** Finds submissions by their names (`submissionName`). */
   findSubmissions(names: readonly string[]): Promise<Map<string, readonly Submission[]>>;
@@ -193,8 +193,8 @@ export type SubmissionStore = {
   assignKey(unknown: UnknownSubmission, key: string): Promise<boolean>;
   removeUnknowns(items: readonly UnknownSubmission[]): Promise<void>;
   /**
-   * Parks receipts durably. The first scan for one by recipient and sender is due `partiesAfterMs` after it
-   * came; the first retry is due at once, or `waitMs` after it came.
+   * Parks receipts durably. The first retry of a receipt is due at once, or `waitMs` after the receipt came. Its first
+   * match by recipient and sender is due `partiesAfterMs` after it came.
    */
   park(
     receipts: readonly IncomingReceipt[],

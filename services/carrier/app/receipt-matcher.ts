@@ -3,7 +3,7 @@
  * it rejects, so that the carrier sends the receipt again.
  *
  * - The carrier's id and the number find the message, in memory or in the store: messaging records the receipt.
- * - They find none, or messaging is unavailable or rejects the receipt: the receipt is parked durably and retried.
+ * - They find no message, or messaging is unavailable or rejects the receipt: it is parked durably and retried.
  *
  * A parked receipt is matched by the carrier's id when its submission is stored. After `partiesAfterMs`, when each
  * submit of that time is answered or in doubt, it is matched by recipient and sender, if exactly one message in
@@ -12,8 +12,9 @@
  * then becomes unmatched.
  *
  * A carrier may give all parts of a message one id. Each receipt then counts for the next part. Some carriers send
- * one receipt for all of them: `REST_AFTER_MS` after a delivery the rest counts as delivered as well (ADR 113). A
- * process that dies between the two writes has not acknowledged the receipt, and the carrier sends it again.
+ * one receipt for all parts: after a delivery this process parks a receipt of its own, which `REST_AFTER_MS` later
+ * counts the remaining parts as delivered (ADR 113). A process that dies before it has parked this receipt has not
+ * acknowledged the carrier's receipt, and the carrier sends that one again.
  */
 
 import type { Clock } from "../../shared/core/clock.ts";
@@ -77,13 +78,13 @@ const REJECTED_GIVE_UP_MS = 24 * 3_600_000;
 const REJECTIONS_MAX = 32;
 /** How long a receipt waits for the report of its own submit's outcome. */
 const OUTCOME_WAIT_MS = 5000;
-/** How often a receipt retries after another receipt has taken its submit. */
+/** Attempts to assign a submit to a receipt; an attempt fails when another receipt has just taken the submit. */
 const ASSIGNS_MAX = 5;
 /** The age up to which a receipt matches a submit that was accepted without an id. */
 const TAKEN_AGE_MS = 24 * 3_600_000;
-/** How much later than this carrier messaging may learn that a message is in doubt. */
+/** The maximum time from a submit in doubt here until its message is in doubt at messaging too. */
 const IN_DOUBT_GRACE_MS = 300_000;
-/** For this long the receipt of a failed message may still come, and could be mistaken for another one's. */
+/** For this long a failed message's own receipt may still come, and could be matched to another message. */
 const FAILED_RECEIPT_MS = 3_600_000;
 
 export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMatcher {
@@ -161,7 +162,7 @@ export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMat
       return [first.submission];
     }
     const own = known.map(toCandidate).filter(({ submission }) => isOwn(receipt, submission));
-    // When all of them had their receipt, an older submission with this id may be meant.
+    // When all these submissions had their receipt, an older submission with this id may be meant.
     if (!own.some(({ isOpen }) => isOpen)) return [];
     return chooseSubmissions(receipt, [own], cameAtMs);
   }
@@ -222,7 +223,7 @@ export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMat
       if (nowMs - parkedAtMs < options.partiesAfterMs(receipt.connectorId)) continue;
       const submission = await matchInDoubt(receipt, parkedAtMs, [...used.values()]);
       if (submission === undefined) continue;
-      // After an interim receipt another one follows, which must match the same submit.
+      // An interim receipt does not use up its submit: another receipt follows, which must match the same submit.
       if (submission.key === "" && receipt.verdict !== "acknowledged") {
         used.set(receipt, submission);
       }
@@ -233,7 +234,7 @@ export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMat
     await store.removeParked(
       parked.filter(({ receipt }) => recorded.has(receipt)).map(({ id }) => id),
     );
-    // Remove these last: otherwise a receipt that is retried after a crash would match the next message to its number.
+    // Remove the used submits last: after a crash a retried receipt would else match the next message to its number.
     await store.removeUnknowns([...used].flatMap(([one, it]) => (recorded.has(one) ? it : [])));
     if (isMessagingAway) return;
     const tooOld = parked.filter(({ receipt, parkedAtMs }) => {
@@ -319,8 +320,8 @@ function isOwn(receipt: IncomingReceipt, submission: Submission): boolean {
 }
 
 /**
- * The receipt that completes a message whose parts have one id, of which one was delivered. While some of them have
- * other ids, or are not submitted yet, each needs a receipt of its own.
+ * The receipt that completes a message whose parts all have one id, after the delivery of one part. While some parts
+ * have another id, or are not submitted yet, there is none: each part needs a receipt of its own.
  */
 function restOf(
   receipt: IncomingReceipt,
@@ -335,7 +336,7 @@ function restOf(
   return [{ ...receipt, keys: [], messageId, restOfParts: parts }];
 }
 
-/** One submission of several with one id is any of them: messaging counts the receipt for the next part. */
+/** Of several submissions with one id, uses the first: messaging counts the receipt for the next part anyway. */
 function toMatched(
   receipt: IncomingReceipt,
   [submission, ...others]: readonly [Submission, ...Submission[]],

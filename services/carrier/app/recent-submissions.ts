@@ -19,7 +19,7 @@ export type RecentSubmissions = {
   add(submission: Submission, reported: Promise<void>): void;
   /** The submissions of a name: several when the carrier has used its id again. */
   find(name: string): readonly RecentSubmission[];
-  /** Notes the final receipt of the first of these submissions without one. */
+  /** Notes a final receipt: it counts for the first of these submissions that had none yet. */
   end(submissions: readonly Submission[]): void;
 };
 

@@ -51,7 +51,7 @@ const RUN_LONG = 5;
 /** Accepts in a row that begin a slow start: a carrier with little capacity accepts one now and then. */
 const SLOW_START_STREAK = 3;
 const SLOW_START_FACTOR = 1.5;
-/** Accepts in a row after which the gain doubles. At the balance one row in five is this long. */
+/** Accepts in a row after which the gain doubles. With one refusal in twenty, one run of accepts in five is as long. */
 const STREAK = 30;
 const STREAK_GAIN_MAX = 0.1;
 /** How far a late timer may catch up: it may make the submits of the last 20 ms at once. */

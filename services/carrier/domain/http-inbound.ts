@@ -38,7 +38,7 @@ export function readInboundPath(
   };
 }
 
-/** Signs a text that no receipt URL signs: in those the id of a message follows the connector. */
+/** Signs a text that differs from every text of a receipt URL: in a receipt URL a message id follows the connector. */
 function sign(connectorId: string, secret: string): string {
   return createHmac("sha256", secret).update(`inbound/${connectorId}`).digest("hex");
 }

@@ -42,7 +42,7 @@ export type PartOutcome =
       readonly retryAfterMs?: number;
     }
   | { readonly kind: "unknown"; readonly code: string }
-  /** The carrier certainly has nothing of it: it may go again at once. */
+  /** The carrier certainly has nothing of the part, which may be submitted again at once. */
   | { readonly kind: "not_sent"; readonly code: string };
 
 /**

@@ -29,7 +29,7 @@ const PARAMETER_STATUSES: ReadonlySet<number> = new Set([
   STATUS.ESME_RINVOPTPARSTREAM,
   STATUS.ESME_ROPTPARNOTALLWD,
   STATUS.ESME_RINVPARLEN,
-  // A carrier of SMPP 3.3 knows no optional parameters: to it the PDU is too long.
+  // An SMPP 3.3 carrier knows no optional parameters, and refuses the PDU as too long.
   STATUS.ESME_RINVCMDLEN,
   STATUS.ESME_RINVOPTPARAMVAL,
 ]);

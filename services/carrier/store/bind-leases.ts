@@ -16,7 +16,7 @@ type LeaseDocument = { _id: string; owner: string; expires_at: Date };
 
 /** How long a lease lasts without renewal. */
 const LEASE_TTL_MS = 12_000;
-/** The part of that time after which the owner must close its links. */
+/** The share of a lease's time after which an owner that cannot renew must close its links. */
 const VALID_SHARE = 0.75;
 
 /** Creates the leases of a process; `owner` is its unique name. */

@@ -52,7 +52,7 @@ type ParkedDocument = {
   taken_by?: ObjectId;
 };
 
-/** The most earlier submits kept of one carrier id: more than a day's for a carrier that repeats its ids. */
+/** How many earlier submits are kept of one carrier id: more than a day's for a carrier that repeats its ids. */
 const PER_ID_MAX = 999;
 
 /** Creates the store in MongoDB; the port explains the methods. */

@@ -54,7 +54,7 @@ const SCAN_ONE_BY_ONE_MS = 1000;
 const PRIORITIES: readonly PriorityClass[] = ["single", "bulk"];
 const KINDS: readonly PendingKind[] = ["fresh", "putOff"];
 const PUT_OFF_SHARE = 0.25;
-/** A claim that meets quiet hours reads at least this many messages, and takes out those that are bound. */
+/** A claim that meets quiet hours reads at least this many messages, and takes out those that quiet hours bind. */
 const QUIET_STEP = 250;
 /** The most items in one command, concurrent commands, and queued items of each batcher. */
 const BATCHING = { batchMax: 32, concurrency: 4, queueMax: 4096 } as const;

@@ -177,7 +177,7 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
       let refusal: Shortfall | undefined;
       try {
         refusal = mayGoTogether(send, holdFailures) ? await together.add(send) : "hold_late";
-        // After a late hold, place it again under the same id: only one of the two can exist.
+        // After a late answer, place the hold again: under the same id the wallet holds the amount only once.
         if (refusal === "hold_late") refusal = await commitAfterHold(send);
       } catch (error) {
         void releaseIfPlaced(hold);

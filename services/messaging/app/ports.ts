@@ -303,7 +303,7 @@ export type QueueStore = {
   waitingTenants(connectorId: string, priority: PriorityClass): Promise<string[]>;
   /** Messages of tenants that may be claimed now, tenant by tenant, each one's oldest first. */
   findWaiting(connectorId: string, priority: PriorityClass, scan: QueueScan): Promise<Message[]>;
-  /** For each query, the messages that wait there and are due; one database query for all. */
+  /** For each query, those of its messages that wait in its queue and are due; one database query for all. */
   findByIds(queries: readonly QueueQuery[]): Promise<Message[][]>;
   /**
    * Moves the messages that still wait to `sending`, with one statement per batch; returns the moved messages of

@@ -40,7 +40,7 @@ export type QuietGate = {
 /** The most messages of one release step. The connectors claim fewer in the time of a step. */
 const RELEASE_MAX = 250;
 const RELEASE_PAUSE_MAX_MS = 1000;
-/** The most concurrent steps that take messages out of their queues. */
+/** The maximum number of concurrent steps that take messages out of their queues. */
 const STEPS_MAX = 2;
 
 export function createQuietGate(options: {
@@ -65,8 +65,8 @@ export function createQuietGate(options: {
   }
 
   /**
-   * Checks the messages again if the rules have changed since these: a write that these rules decided may come after
-   * the check by newer ones.
+   * Lets the next step check the messages again if the rules have changed since `quietHours`: a write decided by these
+   * old rules may come after the check by the new rules.
    */
   function noteDecidedBy(quietHours: QuietHours): void {
     if (checkedWith !== undefined && quietHours !== services.quietHours()) checkedWith = quietHours;

@@ -48,7 +48,7 @@ export function createReservationResolver(options: {
     return store.findReserved(tenantId, reservationId, range, { limit: MESSAGES_MAX, omitWaiting });
   }
 
-  /** Most reservations have one message: one read for all of those. */
+  /** Reads the messages of all reservations with a single message at once; the majority of reservations have one. */
   async function readSingles(queries: readonly ReservationQuery[]) {
     const ids = queries.filter(isSingle).map(({ firstMessageId }) => firstMessageId);
     const charges = new Map((await store.findCharges(ids)).map((charge) => [charge.id, charge]));

@@ -30,8 +30,8 @@ export type Receipt = {
   /** The number of parts; the number of segments if unset. */
   readonly parts?: number;
   /**
-   * The carrier named no segment: if this one has a receipt, use the next one without. For the whole message: the
-   * carrier gave all its parts one id, and parts that failed by their own receipts stay failed.
+   * The carrier named no segment: if `segment` has a receipt, use the first segment without one. In a receipt for the
+   * whole message: the carrier gave all its parts one id, and parts that failed by their own receipts stay failed.
    */
   readonly isSegmentGuessed?: boolean;
   /** The connector that delivered the receipt, if nothing else links it to a submit; else empty. */
@@ -95,7 +95,7 @@ function asCarriedBy(message: Message, { connectorId = "" }: Receipt): Message {
   if (connectorId === "" || currentRoute(message)?.connectorId === connectorId) return message;
   const isIts = (route: FrozenRoute) => route.connectorId === connectorId;
   const left = message.routes.slice(0, message.routeAt).findLastIndex(isIts);
-  // A route that was overtaken follows the current one.
+  // A route that was passed over without an attempt comes after the current route.
   const routeAt = left >= 0 ? left : message.routes.findIndex(isIts);
   const receipts = withoutMissing(message.receipts);
   return { ...message, receipts, routeAt: routeAt < 0 ? message.routeAt : routeAt };

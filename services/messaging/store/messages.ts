@@ -140,7 +140,8 @@ export function createMessageStore(
     },
     async findQuiet(nowMs, limit) {
       const found: DueMessage[] = [];
-      // All messages of a country have one end, so there are few ends; each costs one seek, and so does each tenant.
+      // The quiet hours of a whole country end at one instant, so there are few instants. The cost is one seek for each
+      // instant, and one for each tenant with messages of that instant.
       const ended = { quiet_until: { $lte: new Date(nowMs) } };
       for (const quiet_until of await guardMongo(messages.distinct("quiet_until", ended))) {
         if (quiet_until === undefined) continue;

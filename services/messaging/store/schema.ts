@@ -34,7 +34,7 @@ const MESSAGES: CollectionShape = {
     },
     {
       // A separate index for rare statuses: MongoDB keeps the keys of statuses that nearly all messages leave for
-      // minutes, and a scan of an empty status would walk over its neighbour's (ADR 174).
+      // minutes, and a scan of an empty status would walk over the keys of a neighbouring status (ADR 174).
       key: { tenant_id: 1, mode: 1, source: 1, status: 1, _id: 1 },
       name: INDEXES.byRareStatus,
       partialFilterExpression: { status: { $in: RARE_STATUSES } },

@@ -45,7 +45,7 @@ type UsageDocument = {
 
 /** Reads int64 as `bigint`. */
 const BIGINT = { useBigInt64: true } as const;
-/** The most appended documents that one fold counts. */
+/** The maximum number of appended documents that one fold counts. */
 const FOLD_MAX = 500;
 /** Counts are kept as long as messages: 12 months and some days. */
 const KEEP_MS = 400 * 86_400_000;

@@ -121,7 +121,7 @@ function fishScript(program: string, places: readonly Place[]): string {
   return `# ${program} completion fish > ~/.config/fish/completions/${program}.fish\n${lines.join("\n")}\n`;
 }
 
-/** The condition of fish for the words so far: those of the place, and none that may follow. */
+/** The condition of fish for a place: all words of its path were typed, and no word that may follow them. */
 function fishCondition([group, ...rest]: readonly string[], next: readonly string[]): string {
   if (group === undefined) return "__fish_use_subcommand";
   const seen = [group, ...rest].map((word) => `__fish_seen_subcommand_from ${word}`);

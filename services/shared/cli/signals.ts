@@ -5,7 +5,7 @@ const SAME_SIGNAL_MS = 1000;
 
 /**
  * Ctrl-C, a closed terminal and a closed pipe (`| head`) end a program with 130, also while it shows its help. Where
- * `endsItself` is true, the first signal only aborts the command, so that it can clean up; a later second one ends it.
+ * `endsItself` is true, the first signal only aborts the command, so that it can clean up; a later signal ends it.
  */
 export function endOnSignals(
   program: string,

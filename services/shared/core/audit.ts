@@ -27,7 +27,7 @@ export type AuditChange = {
 /** Both sides of a change as JSON texts; empty for a side that is missing. */
 export type AuditTexts = { readonly before: string; readonly after: string };
 
-/** Longest text of one side, in characters: a price list has up to 20,000 entries. */
+/** The longest text of one side, in characters: a price list has up to 20,000 entries. */
 const TEXT_MAX = 32_768;
 
 /** Names of values that never enter the trail. Settings with secrets are recorded without their values. */

@@ -80,7 +80,7 @@ export const ID_TIME_MAX_MS = 2 ** 48 - 1;
 
 /** The lowest identifier of a kind at an instant, clamped to the range of a ULID; for range queries. */
 export function lowestIdAt(kind: IdKind, atMs: number): string {
-  // Not `ulid(atMs)`: to that, the instant 0 means now.
+  // Not `ulid(atMs)`, which takes the instant 0 as the present.
   const time = encodeTime(Math.min(ID_TIME_MAX_MS, Math.max(0, Math.trunc(atMs))), 10);
   return `${ID_PREFIXES[kind]}${time}0000000000000000`;
 }

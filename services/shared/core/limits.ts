@@ -5,7 +5,7 @@ import { AppError } from "./errors.ts";
 /** Page size of lists unless the caller sets one (`docs/contract.md#lists`). */
 export const PAGE_DEFAULT = 50;
 
-/** Largest page of a list. */
+/** The largest page of a list. */
 export const PAGE_MAX = 100;
 
 /** Recipient text, as submitted, in characters. */

@@ -56,8 +56,8 @@ export function parseRecipient(input: string): ParsedRecipient | RefusedRecipien
 }
 
 /**
- * The E.164 form of any valid number, one that no message can reach (a landline, say) included;
- * undefined when the text cannot be parsed as one. What `parseRecipient` accepts is read as there.
+ * The E.164 form of any valid number, also of a number that no message can reach, such as a landline; undefined for
+ * other text. For text that `parseRecipient` accepts the number is the same as there.
  */
 export function normaliseNumber(input: string): string | undefined {
   const recipient = parseRecipient(input);

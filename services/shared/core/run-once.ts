@@ -19,7 +19,7 @@ export type RequestKey = Pick<KeyedAnswer, "scope" | "fingerprint">;
 export type Idempotency = {
   /** Throws `idempotency_key_reused` when the key belongs to another request. */
   find(key: RequestKey): Promise<Uint8Array | undefined>;
-  /** Throws `conflict` while the key's request runs, `idempotency_key_reused` while another one does. */
+  /** While a request with the key runs, throws `conflict` for the same request, else `idempotency_key_reused`. */
   exclusively<T>(key: RequestKey, work: () => Promise<T>): Promise<T>;
   save(answer: KeyedAnswer): Promise<void>;
 };

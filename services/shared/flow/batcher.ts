@@ -24,7 +24,7 @@ export type BatcherOptions<Item, Result> = {
   readonly queueMax: number;
   /** How many flushes may run at once. 1 unless set. */
   readonly concurrency?: number;
-  /** Least time between the starts of flushes that are not full, in milliseconds. 0 unless set. */
+  /** The minimum time between the starts of flushes that are not full, in milliseconds. 0 unless set. */
   readonly minIntervalMs?: number;
   /** The interval grows with the duration of flushes, up to this; see `createMinInterval`. */
   readonly maxIntervalMs?: number;

@@ -14,7 +14,7 @@ export function createDataLoader<Key, Value>(options: {
   readonly name: string;
   /** Keys in one call. */
   readonly batchMax: number;
-  /** Least time between calls that are not full, in milliseconds. */
+  /** The minimum time between calls that are not full, in milliseconds. */
   readonly minIntervalMs?: number;
   readonly load: (keys: readonly Key[]) => Promise<readonly (Value | Error)[]>;
 }): (key: Key) => Promise<Value> {

@@ -13,9 +13,9 @@ type Waiter = { readonly weight: number; readonly resolve: (isHeld: boolean) => 
 type Entry = { held: number; readonly waiting: Waiter[] };
 
 /**
- * Waiters of a key are served in order of arrival, and keys in turn. A weight above a limit is held alone. The
- * next waiter of a key never overtakes an earlier one, and no key passes one that the total cannot serve yet:
- * otherwise small weights would keep a large one out for ever.
+ * Waiters of a key are served in order of arrival, and keys in turn. A weight above a limit is held alone. A waiter
+ * never overtakes an earlier waiter of its key. While the key whose turn it is waits for the total alone, no other key
+ * is served: otherwise small weights would keep a large one out for ever.
  */
 export function createWeightedSemaphore(options: {
   readonly totalMax: number;
@@ -89,7 +89,7 @@ export function createWeightedSemaphore(options: {
             entry.waiting.splice(entry.waiting.indexOf(waiter), 1);
             if (entry.held === 0 && entry.waiting.length === 0) entries.delete(key);
             resolve(undefined);
-            // The waiters behind it may fit.
+            // The next waiters may have smaller weights, which fit now.
             serve();
           },
         };

@@ -96,8 +96,8 @@ export function createDeadLetters(
 }
 
 /**
- * Replays for an operator. The entry follows the replay, which is no single transaction: after a crash between the
- * two the effects of the events, which are on record themselves, have no entry.
+ * Replays for an operator, then writes one audit entry. The two are not one transaction: a crash between them leaves
+ * the replay without an entry. The events' effects are on record themselves.
  */
 export async function replayAudited(
   deadLetters: Pick<DeadLetters, "replay">,

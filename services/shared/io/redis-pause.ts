@@ -3,7 +3,7 @@ import type { Redis } from "./redis.ts";
 /** How long Redis is not called after a failure, so that requests do not wait for it. */
 const PAUSE_MS = 1000;
 
-/** The pause of one user of Redis, who has something else to fall back on. */
+/** The pause of one part of the process that uses Redis and has a fallback. */
 export type RedisPause = {
   /** Call it after a failed call. */
   begin(): void;

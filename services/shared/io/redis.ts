@@ -48,7 +48,7 @@ export function openRedis(options: {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,
-    // Several addresses share it; the client passes no timeout of a single one to Node.
+    // The addresses of a name share this timeout: the client passes Node no timeout for a single address.
     connectTimeout: CONNECT_TIMEOUT_MS,
     // Detects a dead peer, so that the client reconnects.
     socketTimeout: SILENCE_MAX_MS,

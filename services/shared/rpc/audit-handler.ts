@@ -7,7 +7,7 @@ import type {
 import { invalidField } from "../core/limits.ts";
 import type { AuditEntry, AuditLog } from "../io/audit-log.ts";
 
-/** Longest filter, in characters. */
+/** The longest filter, in characters. */
 const TEXT_MAX = 128;
 /** The year 9999: later instants are no dates. */
 const INSTANT_MAX = 253_402_300_799_999n;

@@ -13,7 +13,7 @@ import { collectRoutes, type Routes } from "./routes.ts";
 /** The routes, the callers and the limits; limits have defaults. */
 export type JsonOpsOptions = ServerInterceptorOptions & {
   readonly routes: Routes;
-  /** Largest request and response. 16 MiB. */
+  /** The largest request and response. 16 MiB. */
   readonly maxMessageBytes?: number;
 };
 

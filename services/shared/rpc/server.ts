@@ -39,7 +39,7 @@ export type RpcServerOptions = {
   /** Without it the server accepts every caller. Health and reflection are always open. */
   readonly auth?: RpcAuth | undefined;
   readonly tls?: RpcServerTls | RpcTlsFiles | undefined;
-  /** Largest message in either direction. 16 MiB. */
+  /** The largest message in either direction. 16 MiB. */
   readonly maxMessageBytes?: number;
   /** Concurrent calls; the server refuses further ones with UNAVAILABLE and RetryInfo. 1,024. */
   readonly maxInFlight?: number;
@@ -185,8 +185,8 @@ function createHost(options: RpcServerOptions): CallHost {
 }
 
 /**
- * New calls leave an old connection at once. The others may be `smsctl check`, which reads as long as there is
- * data; a shorter limit would cut it.
+ * New calls use another connection at once. A call in progress may be `smsctl check`, which reads as long as there
+ * is data; a shorter limit would cut it.
  */
 const GRACE_MS = 3_600_000;
 

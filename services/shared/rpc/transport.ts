@@ -33,7 +33,7 @@ export type RpcTransportOptions = {
   readonly tls?: RpcClientTls | undefined;
   /** The deadline of unary calls that set none. 10 s. */
   readonly defaultTimeoutMs?: number;
-  /** Largest message in either direction. 16 MiB. */
+  /** The largest message in either direction. 16 MiB. */
   readonly maxMessageBytes?: number;
   /** Calls wait for a connection until their deadline instead of failing at once. Off. */
   readonly waitForReady?: boolean;

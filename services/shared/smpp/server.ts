@@ -20,7 +20,7 @@ export interface SmppServerOptions {
   tls?: TlsOptions;
   /** The name in bind responses. */
   systemId: string;
-  /** The most open sessions; further ones are closed at once. 1,000 by default. */
+  /** The maximum number of open sessions; further ones are closed at once. 1,000 by default. */
   sessionsMax?: number;
   /** Limits of every session. */
   session?: Omit<SessionOptions, "role" | "onClose" | "onState">;

@@ -37,7 +37,7 @@ import {
   walletToProto,
 } from "./proto.ts";
 
-/** Most items of one request. */
+/** The maximum number of items in one request. */
 const ITEMS_MAX = 1000;
 
 export type RpcParts = {

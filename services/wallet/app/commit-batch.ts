@@ -15,7 +15,7 @@ export type WalletQueue = {
     readonly resolve: (result: CommandResult) => void;
     readonly reject: (error: unknown) => void;
   }[];
-  /** Most commands of its next batch. */
+  /** The maximum number of commands in this wallet's next batch. */
   limit: number;
   /** Set after a failure: the wallet shares no transaction until its batches succeed again. */
   isIsolated: boolean;
@@ -84,8 +84,8 @@ function takeBatches(queues: readonly WalletQueue[]): Batches {
  * commands that were queued before the read (`takenFirst`). Commands that arrived during the read get no result here
  * and wait for the next transaction.
  *
- * A wallet that was not even read (`isAssumed`) is proved by its save. Unless the save writes all of them, they are
- * read and decided again.
+ * Wallets that were not even read (`isAssumed`) are proved by the save, which fails if one has changed. If the save
+ * would not write all of them, they are read first, and their commands are decided again.
  */
 async function decideAndSave(
   tx: WalletTransaction,

@@ -9,7 +9,7 @@ import { pause } from "../../shared/flow/backoff.ts";
 
 /** A wallet without a conflict for this long is no longer contended. */
 const FORGET_MS = 1000;
-/** Most contended wallets kept in memory. Dropping all of them costs a few conflicts. */
+/** The maximum number of contended wallets in memory. Above it all are dropped, which costs a few conflicts. */
 const CONTENDED_MAX = 10_000;
 /** Mean time for which a replica gives way. */
 const GIVE_WAY_MS = 5;
@@ -19,7 +19,7 @@ export type Contention = ReturnType<typeof createContention>;
 
 /** Creates one replica's view, by a monotonic clock and a wait in milliseconds. */
 export function createContention(nowMs = () => performance.now(), wait = pause) {
-  /** The last conflict by wallet: of any transaction, and of one on this wallet alone. */
+  /** The last conflict by wallet: of any transaction, and of a transaction on this wallet alone. */
   const inAny = new Map<string, number>();
   const alone = new Map<string, number>();
 
@@ -37,7 +37,7 @@ export function createContention(nowMs = () => performance.now(), wait = pause) 
   }
 
   return {
-    /** Whether transactions on this wallet alone conflict: it should not share one. */
+    /** Whether transactions on this wallet alone conflict: the wallet should then share no transaction. */
     isContended: (tenantId: string) => isRecent(alone, tenantId),
     /** Whether a transaction on these wallets should write them first, so that it conflicts early. */
     expectsConflict: (tenantIds: readonly string[]) =>

@@ -81,7 +81,7 @@ export type WalletStore = {
   listAudit(tenantId: string, beforeId: string, limit: number): Promise<AuditRecord[]>;
   /** Open reservations that are due for a check, longest due first. */
   listDue(nowMs: number, limit: number): Promise<DueReservation[]>;
-  /** Sets the time of the next check, and counts this one. */
+  /** Sets the time of each reservation's next check, and adds one to its number of checks. */
   postpone(checks: readonly { readonly id: string; readonly atMs: number }[]): Promise<void>;
   /** Settlements by message id, in chunks of at most 1,000. Empty tenant means all. */
   streamSettlements(tenantId: string): AsyncIterable<readonly Settlement[]>;

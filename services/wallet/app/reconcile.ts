@@ -57,9 +57,9 @@ export type CheckWallets = (tenantId: string, signal?: AbortSignal) => AsyncIter
 
 /** Chunks per item of progress. */
 const PROGRESS_EVERY = 10;
-/** Most records that one breach names. */
+/** The maximum number of records that one breach names. */
 const NAMED_MAX = 20;
-/** Most records compared one by one to name differences: some tens of megabytes. */
+/** The maximum number of records compared one by one to name differences: some tens of megabytes. */
 const COMPARED_MAX = 200_000;
 
 export function createCheckWallets(openSnapshot: () => LedgerSnapshot): CheckWallets {

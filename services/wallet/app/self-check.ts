@@ -3,7 +3,7 @@ import { startLoop } from "../../shared/flow/periodic.ts";
 import type { WalletMetrics } from "./ports.ts";
 import type { CheckWallets } from "./reconcile.ts";
 
-/** Most breaches that one check logs. */
+/** The maximum number of breaches that one check logs. */
 const LOGGED_MAX = 100;
 
 /** Checks the ledger periodically and reports the breaches; first after one interval. */

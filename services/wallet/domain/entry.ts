@@ -130,7 +130,7 @@ export function hashBatch(
 
 /**
  * The text that a movement stores as its reference, and that the hash covers: a funding or an adjustment has an
- * idempotency reference, the others may have a campaign, and none has both. So the hashes of batches that were written
+ * idempotency reference, any other may have a campaign, and none has both. So the hashes of batches that were written
  * without campaigns stay right, and a process of the release before can check a batch with one.
  */
 export function storedReference({ reference, campaignId }: Movement): string {

@@ -50,8 +50,8 @@ export function openCollections(db: Db): Collections {
 }
 
 /**
- * Most reservations, settlements and movements in one insert command. The largest of them has about
- * 3 KB, and MongoDB limits a command to 16 MB.
+ * The maximum number of reservations, settlements and movements in one insert command. The largest of them has
+ * about 3 KB, and MongoDB limits a command to 16 MB.
  */
 const ADDED_MAX = 4000;
 

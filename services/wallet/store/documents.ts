@@ -36,7 +36,7 @@ export type ReservationDocument = {
   fenced_amount: bigint;
   state: ReservationState;
   message_count: number;
-  /** n-1: remove in 0.4.0. Version 0.2.0 writes none; it then counts from zero. */
+  /** n-1: remove in 0.4.0. Version 0.2.0 writes no count; a reservation without one has zero. */
   settled_count?: number;
   first_message_id: string;
   last_message_id: string;

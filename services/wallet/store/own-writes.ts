@@ -5,7 +5,7 @@
 import { createBoundedMap } from "../../shared/flow/bounded-map.ts";
 import type { Wallet } from "../domain/wallet.ts";
 
-/** Most wallets kept. Beyond that the wallet written longest ago is dropped, and its next transaction reads it. */
+/** The maximum number of wallets kept. Above it the wallet written longest ago is dropped, and is read when needed. */
 const WALLETS_MAX = 4096;
 /** A wallet that another replica has written is read, not kept, for this long. */
 const READ_MS = 10_000;
@@ -17,8 +17,8 @@ export function createOwnWrites(nowMs = () => performance.now()) {
 
   return {
     /**
-     * Takes these wallets out, for one attempt of a transaction; undefined unless all are kept. They come back by
-     * `keep`, so an attempt that fails, or whose end is unknown, leaves nothing.
+     * Takes these wallets out, for one attempt of a transaction; undefined unless all are kept. Only `keep` puts
+     * wallets back, so after an attempt that fails, or whose end is unknown, the next one reads them.
      */
     take(tenantIds: readonly string[]): readonly Wallet[] | undefined {
       const taken = tenantIds.flatMap((tenantId) => wallets.get(tenantId) ?? []);

@@ -181,8 +181,8 @@ export class WalletsOutOfDate extends Error {
 }
 
 /**
- * Most settlements close a reservation of one message: one statement closes all of those. The open
- * amount of the others never rises.
+ * The majority of settlements close a reservation with a single message: one statement closes all such reservations.
+ * For the other reservations the filter ensures that the open amount never rises.
  */
 async function updateReservations(
   { reservations }: Collections,

@@ -31,7 +31,7 @@ import {
 
 /** Retries of a transaction end after this long with `service_unavailable`. */
 const TRANSACTION_LIMIT_MS = 10_000;
-/** Most items per chunk of a stream. */
+/** The maximum number of items per chunk of a stream. */
 const CHUNK = 1000;
 
 export function createWalletStore(parts: {
@@ -143,7 +143,7 @@ export function createWalletStore(parts: {
     postpone: (checks) =>
       wrapErrors(async () => {
         if (checks.length === 0) return;
-        // Most reservations of a sweep get the same next check time: one statement sets all of those.
+        // Many reservations of a sweep get the same next check time: one statement sets all with the same time.
         const byTime = Map.groupBy(checks, ({ atMs }) => atMs);
         await reservations.bulkWrite(
           [...byTime].map(([atMs, group]) => ({

@@ -45,7 +45,7 @@ type SmppPayload = {
  */
 const MESSAGE_ID_TAG = 0x1500;
 
-/** The outcome of a part that cannot go as it was prepared. */
+/** The outcome of a part that was prepared with optional parameters while the link sends none. */
 const NO_PARAMETERS: PartOutcome = { kind: "not_sent", code: "no_optional_parameters" };
 
 /** The notation of message ids in answers and in receipts. */
@@ -110,8 +110,8 @@ export function createSmppLink(options: {
 
   /**
    * Maps an answer to the outcome of its part. A refusal of the parameters is not a refusal of the message: the
-   * carrier has nothing of it, and without them it may go again at once. Several submits with parameters may be in
-   * flight at the first such refusal, so each answer depends on its own submit.
+   * carrier has nothing of the message, which may go again at once without parameters. Several submits with parameters
+   * may be in flight at the first such refusal, so `hadParameters` belongs to the answered submit.
    */
   function readOutcome(outcome: SubmitOutcome, hadParameters: boolean): PartOutcome {
     const isOfParameters = parameters.note(outcome, hadParameters);
