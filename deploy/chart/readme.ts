@@ -67,8 +67,8 @@ serve (\`test.to\`).
 [UPGRADING.md](UPGRADING.md) has the steps of an upgrade, [CHANGELOG.md](CHANGELOG.md) the changes. Requests may be as
 large as \`gateway.settings.BODY_BYTES_MAX\` (4 MiB) and take up to 30 s: give proxies in front of the gateway the same
 limits. An error response has a link to the page of its error code. The host of this link is the first host of
-\`gateway.ingress\` or \`gateway.httpRoute\` without a \`*\`. If there is no such host, set \`gateway.settings.DOCS_URL\` to
-the public \`https://…/docs\`.
+\`gateway.ingress\` or \`gateway.httpRoute\` without a \`*\`. If there is no such host, set
+\`gateway.settings.DOCS_URL\` to the public \`https://…/docs\`.
 
 Under Argo CD set \`migration.useHelmHooks\` to \`false\` and a sync wave before 0 in \`migration.annotations\`, as
 [ci/gitops-values.yaml](ci/gitops-values.yaml) does. Under Flux leave \`useHelmHooks\` on: it runs Helm's hooks.
