@@ -32,7 +32,7 @@ export type PartOutcome =
       /** The carrier's own code, for operators. */
       readonly code: string;
       readonly disposition: Disposition;
-      /** For `permanent`: our code of the message where the connector has one for this refusal. */
+      /** For `permanent`: our error code for this refusal, if the connector has one (`submit_error_codes`). */
       readonly errorCode?: string;
       /** For `throttled`: what the status is about at first sight; `bind` when absent. */
       readonly scope?: ThrottleScope;

@@ -230,8 +230,8 @@ function peerName(socket: Http2Session["socket"]): string | undefined {
 }
 
 /**
- * Passes a call to its driver and skips the listener of grpc-js's own handler, whose stream objects are not
- * needed. An interceptor is the public place where grpc-js allows this.
+ * Starts a call with our `ServerCall` as its listener. The listener of grpc-js's own handler would create stream
+ * objects that we do not need. In the public API of grpc-js only an interceptor can replace it.
  */
 class DirectCall extends ServerInterceptingCall {
   readonly #call: ServerInterceptingCallInterface;

@@ -20,7 +20,7 @@ export function sessionOf(call: ServerInterceptingCallInterface): Http2Session |
   return (call as unknown as Private).stream.session;
 }
 
-/** Limits the messages of a call that has received none yet, compressed and uncompressed. */
+/** Limits the size of a call's messages, compressed and uncompressed; the call has received none yet. */
 export function limitReceived(call: ServerInterceptingCallInterface, bytes: number): void {
   const parts = call as unknown as Private;
   if (parts.decoder.maxReadMessageLength === undefined) {

@@ -50,7 +50,7 @@ export type AttemptParts = {
   readonly random: () => number;
 };
 
-/** An attempt whose request has ended. */
+/** The end of an attempt: its request has ended, or none was made. */
 export type Attempted = {
   /** How long the response took; 0 when no request was made. */
   readonly responseMs: number;

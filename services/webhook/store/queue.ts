@@ -33,7 +33,7 @@ import {
 /** Name of the queue's index; queries name it as their hint. */
 export const QUEUE_INDEX = "endpoint_due";
 
-/** The predicate of the partial index. */
+/** The condition of the partial index on `next_attempt_at`: only a pending delivery has this field. */
 export const IS_PENDING = { $gt: new Date(0) } as const;
 
 const DUPLICATE_KEY = 11000;
