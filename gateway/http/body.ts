@@ -173,7 +173,10 @@ function collect(request: IncomingMessage, options: Collecting): Promise<Buffer>
       buffer = createGrowableBuffer(0);
       reservation.shrink();
     }
-    /** Pauses the socket until `work` ends; bytes that were read before still arrive. */
+    /**
+     * Pauses the socket until `work` ends; bytes that were read before still arrive. A body in tiny chunks that fails
+     * meanwhile stays paused too: to read and discard its rest costs as much as to keep it.
+     */
     async function waitFor(work: Promise<void>): Promise<void> {
       state = "waiting";
       isPaused = true;
@@ -205,7 +208,6 @@ function collect(request: IncomingMessage, options: Collecting): Promise<Buffer>
       reject(error);
     }
     function finish(): void {
-      // The rest of a body in tiny chunks is read in its loop turn, also when it is only discarded.
       if (!areTiny(chunks, size)) resume();
       state = "done";
       clearTimeout(timer);
