@@ -206,10 +206,11 @@ export function createChunks({ store, messaging, clock }: ChunkParts) {
     return store.transact<OpenChunk | undefined>(chunk.campaignId, async (tx) => {
       const { campaign } = tx;
       if (campaign.openChunk !== chunk.number) return { result: undefined };
-      const rows = await tx.rowsByIndex(chunk.indexes);
-      const changes = rows.flatMap((before, at) => {
-        const result = results[at];
-        const after = result === undefined ? undefined : applyFeedResult(before, result);
+      const states = await tx.statesByIndex(chunk.indexes);
+      const changes = chunk.indexes.flatMap((index, at) => {
+        const [before, result] = [states.get(index), results[at]];
+        if (before === undefined || result === undefined) return [];
+        const after = applyFeedResult(before, result);
         return after === undefined ? [] : [{ before, after }];
       });
       await tx.saveRows(changes);

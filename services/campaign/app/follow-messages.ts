@@ -5,7 +5,7 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import { isOpen } from "../domain/campaign.ts";
 import { countChanges } from "../domain/progress.ts";
-import { applyMessageChange, type MessageChange, type Row } from "../domain/row.ts";
+import { applyMessageChange, type MessageChange, type RowState } from "../domain/row.ts";
 import { finishOr } from "./chunks.ts";
 import type { CampaignStore } from "./ports.ts";
 
@@ -28,16 +28,15 @@ export function createFollowMessages(parts: {
   async function follow(campaignId: string, byNumber: Map<string, MessageChange[]>): Promise<void> {
     await store.transact(campaignId, async (tx) => {
       const { campaign } = tx;
-      const stored = await tx.rowsByNumber([...byNumber.keys()]);
-      const before = new Map(stored.map((row) => [row.to, row]));
-      const after = new Map<string, Row>();
+      const before = await tx.statesByNumber([...byNumber.keys()]);
+      const after = new Map<string, RowState>();
       for (const change of [...byNumber.values()].flat()) {
         const row = after.get(change.to) ?? before.get(change.to);
         const next = row && applyMessageChange(row, change, isOpen(campaign.status));
         if (next !== undefined) after.set(change.to, next);
       }
-      const moved = stored.flatMap((row) => {
-        const next = after.get(row.to);
+      const moved = [...before].flatMap(([to, row]) => {
+        const next = after.get(to);
         return next === undefined ? [] : [{ before: row, after: next }];
       });
       if (moved.length === 0) return { result: undefined };

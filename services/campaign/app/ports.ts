@@ -2,7 +2,7 @@
 import type { CampaignStatus, RowStatus } from "../../shared/core/campaign-status.ts";
 import type { KeyedAnswer } from "../../shared/core/run-once.ts";
 import type { Campaign, CampaignMode, PauseReason, Transition } from "../domain/campaign.ts";
-import type { FeedResult, Row, RowError } from "../domain/row.ts";
+import type { FeedResult, Row, RowError, RowState } from "../domain/row.ts";
 
 /** The tenant and mode whose campaigns a caller sees; undefined means all. */
 export type Scope = {
@@ -23,14 +23,16 @@ export type Chunk = {
   readonly heldMax: bigint | undefined;
 };
 
-/** A stored row, and the row that replaces it. */
-export type RowChange = { readonly before: Row; readonly after: Row };
+/** The stored state of a row, and the state that replaces it. */
+export type RowChange = { readonly before: RowState; readonly after: RowState };
 
 /** The reads and writes of one transaction. It has read the campaign already. */
 export type CampaignTransaction = {
   readonly campaign: Campaign;
-  rowsByIndex(indexes: readonly number[]): Promise<Row[]>;
-  rowsByNumber(numbers: readonly string[]): Promise<Row[]>;
+  /** States of the rows at these places, by place; a place without a row is left out. */
+  statesByIndex(indexes: readonly number[]): Promise<Map<number, RowState>>;
+  /** States of the rows with these numbers, by number; a number without a row is left out. */
+  statesByNumber(numbers: readonly string[]): Promise<Map<string, RowState>>;
   firstWaiting(limit: number): Promise<Row[]>;
   insertRows(rows: readonly Row[]): Promise<void>;
   saveRows(changes: readonly RowChange[]): Promise<void>;

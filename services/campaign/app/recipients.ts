@@ -30,7 +30,7 @@ export function createRecipients(parts: {
   function addStep(scope: Scope, id: string, checked: readonly CheckedRow[]) {
     return inDraft(store, scope, id, "add recipients", async (tx) => {
       const { campaign } = tx;
-      const known = new Set((await tx.rowsByNumber(checked.map(({ to }) => to))).map(toNumber));
+      const known = new Set((await tx.statesByNumber(checked.map(({ to }) => to))).keys());
       const fresh: CheckedRow[] = [];
       for (const row of checked) {
         if (known.has(row.to)) continue;
@@ -118,8 +118,4 @@ function newRow(rowSet: string, index: number, checked: CheckedRow): Row {
 function tooMany(line: number, rowsMax: number): RowFault {
   const message = `A campaign has at most ${rowsMax} recipients.`;
   return { line, field: "to", code: "too_many_recipients", message };
-}
-
-function toNumber({ to }: Row): string {
-  return to;
 }

@@ -14,15 +14,19 @@ import type { Counted } from "./progress.ts";
 export type RowError = { readonly code: string; readonly message: string };
 
 /** A recipient of a campaign. */
-export type Row = Counted & {
+export type Row = RowState & {
   /** The set of rows of its campaign. */
   readonly rowSet: string;
-  /** Its place, from 0. */
-  readonly index: number;
   /** E.164. */
   readonly to: string;
   readonly variables: Readonly<Record<string, string>>;
   readonly clientReference: string | undefined;
+};
+
+/** The part of a row that changes. */
+export type RowState = Counted & {
+  /** The row's place, from 0. */
+  readonly index: number;
   readonly messageId: string | undefined;
   /** When messaging queued the message, or when it failed: later failures count, earlier ones do not. */
   readonly messageAtMs: number;
@@ -69,7 +73,7 @@ const STAGES: Readonly<Record<RowStatus, number>> = {
 const TAKEN_BACK_MAX = 8;
 
 /** The row before it was fed. */
-function waitingRow(row: Row): Row {
+function waitingRow(row: RowState): RowState {
   return { ...row, ...NO_MESSAGE, status: "waiting" };
 }
 
@@ -85,7 +89,7 @@ const NO_MESSAGE = {
  * Applies the answer of a chunk. Returns undefined when the row already has a message or an error: the chunk was
  * recorded before, or an event of the message came first.
  */
-export function applyFeedResult(row: Row, result: FeedResult): Row | undefined {
+export function applyFeedResult(row: RowState, result: FeedResult): RowState | undefined {
   if (row.status !== "waiting") return undefined;
   if (result.kind === "rejected") return { ...row, status: "rejected", error: result.error };
   const { messageId, held, atMs } = result;
@@ -99,10 +103,10 @@ export function applyFeedResult(row: Row, result: FeedResult): Row | undefined {
  * row of a cancelled message is fed again. Returns undefined when nothing changes.
  */
 export function applyMessageChange(
-  row: Row,
+  row: RowState,
   change: MessageChange,
   waitsAgain: boolean,
-): Row | undefined {
+): RowState | undefined {
   if (row.messageId !== undefined && row.messageId !== change.messageId) return undefined;
   if (row.messageId === undefined && row.status !== "waiting") return undefined;
   if (row.takenBack.includes(change.messageId)) return undefined;
@@ -122,7 +126,7 @@ export function applyMessageChange(
   };
 }
 
-function isOld({ status, messageAtMs }: Row, change: MessageChange): boolean {
+function isOld({ status, messageAtMs }: RowState, change: MessageChange): boolean {
   if (STAGES[change.status] !== STAGES[status]) return STAGES[change.status] < STAGES[status];
   // When a stage has one status, every event of it but the first is a repeat.
   return hasOwnStage(change.status) || change.updatedAtMs <= messageAtMs;
@@ -134,7 +138,7 @@ function hasOwnStage(status: RowStatus): boolean {
 }
 
 /** The row of a campaign that ended before the row was fed. */
-export function endWaitingRow(row: Row): Row | undefined {
+export function endWaitingRow(row: RowState): RowState | undefined {
   if (row.status !== "waiting") return undefined;
   const error = { code: "campaign_ended", message: "The campaign ended before this message." };
   return { ...row, status: "cancelled", error };

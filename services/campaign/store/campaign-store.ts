@@ -60,8 +60,8 @@ export function createCampaignStore(options: {
     const rows = createRowStore(db, rowSet, session);
     return {
       campaign: toCampaign(document),
-      rowsByIndex: rows.byIndex,
-      rowsByNumber: rows.byNumber,
+      statesByIndex: rows.statesByIndex,
+      statesByNumber: rows.statesByNumber,
       firstWaiting: (limit) => rows.page({ statuses: ["waiting"], afterIndex: -1, limit }),
       insertRows: rows.insert,
       saveRows: rows.save,

@@ -5,8 +5,8 @@
  */
 import { Long } from "mongodb";
 import type { RowStatus } from "../../shared/core/campaign-status.ts";
-import type { Row, RowError } from "../domain/row.ts";
-import { type RowDocument, withoutUndefined } from "./documents.ts";
+import type { Row, RowError, RowState } from "../domain/row.ts";
+import type { RowDocument } from "./documents.ts";
 
 /** The rows of one document. Receipts come in any order: with more rows each receipt would write a larger document. */
 const GROUP_ROWS = 25;
@@ -49,7 +49,10 @@ export function emptyStates(rowSet: string, group: number): RowStatesDocument {
 }
 
 /** The document after these of its rows have changed or were added. */
-export function withRows(document: RowStatesDocument, rows: readonly Row[]): RowStatesDocument {
+export function withRows(
+  document: RowStatesDocument,
+  rows: readonly RowState[],
+): RowStatesDocument {
   const states = [...document.states];
   for (const row of rows) states[row.index % GROUP_ROWS] = fromRowState(row);
   return { ...document, states, statuses: [...new Set(states.map(({ status }) => status))] };
@@ -65,16 +68,26 @@ export function placesOf(
   );
 }
 
-/** A row with its state; undefined when the document does not have it. */
-export function toRow(row: RowDocument, document: RowStatesDocument | undefined): Row | undefined {
-  const state = document?.states[row.index % GROUP_ROWS];
-  if (state === undefined) return undefined;
+/** A row with its state. */
+export function toRow(row: RowDocument, state: RowState): Row {
   return {
     rowSet: row.campaign_id,
-    index: row.index,
     to: row.to,
     variables: row.variables ?? {},
     clientReference: row.client_reference,
+    ...state,
+  };
+}
+
+/** The state of the row at this place; undefined when the document does not have it. */
+export function stateAt(
+  index: number,
+  document: RowStatesDocument | undefined,
+): RowState | undefined {
+  const state = document?.states[index % GROUP_ROWS];
+  if (state === undefined) return undefined;
+  return {
+    index,
     status: state.status,
     messageId: state.message_id,
     messageAtMs: state.message_at?.getTime() ?? 0,
@@ -85,14 +98,13 @@ export function toRow(row: RowDocument, document: RowStatesDocument | undefined)
   };
 }
 
-function fromRowState(row: Row): StateDocument {
-  return withoutUndefined({
-    status: row.status,
-    message_id: row.messageId,
-    message_at: row.messageAtMs === 0 ? undefined : new Date(row.messageAtMs),
-    held: row.held === 0n ? undefined : Long.fromBigInt(row.held),
-    amount: row.amount === 0n ? undefined : Long.fromBigInt(row.amount),
-    taken_back: row.takenBack.length === 0 ? undefined : [...row.takenBack],
-    error: row.error,
-  }) as StateDocument;
+function fromRowState(row: RowState): StateDocument {
+  const state: StateDocument = { status: row.status };
+  if (row.messageId !== undefined) state.message_id = row.messageId;
+  if (row.messageAtMs !== 0) state.message_at = new Date(row.messageAtMs);
+  if (row.held !== 0n) state.held = Long.fromBigInt(row.held);
+  if (row.amount !== 0n) state.amount = Long.fromBigInt(row.amount);
+  if (row.takenBack.length > 0) state.taken_back = [...row.takenBack];
+  if (row.error !== undefined) state.error = row.error;
+  return state;
 }

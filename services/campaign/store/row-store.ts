@@ -4,8 +4,8 @@
  */
 import type { ClientSession, Collection, Db } from "mongodb";
 import type { RowStatus } from "../../shared/core/campaign-status.ts";
-import type { RowChange, RowFilter } from "../app/ports.ts";
-import type { Row } from "../domain/row.ts";
+import type { CampaignTransaction, RowChange, RowFilter } from "../app/ports.ts";
+import type { Row, RowState } from "../domain/row.ts";
 import { INDEXES } from "./collections.ts";
 import { fromRow, type RowDocument, rowId } from "./documents.ts";
 import {
@@ -13,6 +13,7 @@ import {
   groupOf,
   placesOf,
   type RowStatesDocument,
+  stateAt,
   statesId,
   toRow,
   withRows,
@@ -34,6 +35,9 @@ export type RowStore = {
   page(filter: Omit<RowFilter, "rowSet">): Promise<Row[]>;
   insert(rows: readonly Row[]): Promise<void>;
   save(changes: readonly RowChange[]): Promise<void>;
+  /** As the port's, which say what is left out. */
+  statesByIndex: CampaignTransaction["statesByIndex"];
+  statesByNumber: CampaignTransaction["statesByNumber"];
 };
 
 /** The rows of a set, as the session's transaction sees them; without a session as they are. */
@@ -54,9 +58,19 @@ export function createRowStore(db: Db, rowSet: string, session?: ClientSession):
     for (const document of found) known.set(document.group, document);
   }
 
+  /** Reads the states of some rows: pairs of what names the row, and its state. */
+  async function statesOf<T extends { readonly index: number }>(
+    named: readonly T[],
+  ): Promise<[T, RowState][]> {
+    await readStates(named.map(({ index }) => index));
+    return named.flatMap((one) => {
+      const state = stateAt(one.index, known.get(groupOf(one.index)));
+      return state === undefined ? [] : [[one, state]];
+    });
+  }
+
   async function withStates(documents: readonly RowDocument[]): Promise<Row[]> {
-    await readStates(documents.map(({ index }) => index));
-    return documents.flatMap((row) => toRow(row, known.get(groupOf(row.index))) ?? []);
+    return (await statesOf(documents)).map(([row, state]) => toRow(row, state));
   }
 
   async function byIndex(indexes: readonly number[]): Promise<Row[]> {
@@ -87,7 +101,7 @@ export function createRowStore(db: Db, rowSet: string, session?: ClientSession):
   }
 
   /** Writes the states of changed or new rows. */
-  async function writeStates(changed: readonly Row[]): Promise<void> {
+  async function writeStates(changed: readonly RowState[]): Promise<void> {
     await readStates(changed.map(({ index }) => index));
     const byGroup = Map.groupBy(changed, ({ index }) => groupOf(index));
     const documents = [...byGroup].map(([group, some]) =>
@@ -104,6 +118,17 @@ export function createRowStore(db: Db, rowSet: string, session?: ClientSession):
     async byNumber(numbers) {
       const ids = numbers.map((to) => rowId(rowSet, to));
       return withStates(await rows.find({ _id: { $in: ids } }, options).toArray());
+    },
+    async statesByIndex(indexes) {
+      const found = await statesOf(indexes.map((index) => ({ index })));
+      return new Map(found.map(([{ index }, state]) => [index, state]));
+    },
+    async statesByNumber(numbers) {
+      const ids = numbers.map((to) => rowId(rowSet, to));
+      const found = await rows
+        .find({ _id: { $in: ids } }, { ...options, projection: { _id: 0, index: 1, to: 1 } })
+        .toArray();
+      return new Map((await statesOf(found)).map(([{ to }, state]) => [to, state]));
     },
     async page({ statuses, afterIndex, limit }) {
       if (statuses.length > 0) return byIndex(await placesWith(statuses, afterIndex, limit));

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { CampaignStore, Chunk } from "../../../services/campaign/app/ports.ts";
 import { ANY_SCOPE } from "../../../services/campaign/app/ports.ts";
 import { withoutRows } from "../../../services/campaign/domain/campaign.ts";
-import type { Row } from "../../../services/campaign/domain/row.ts";
+import type { Row, RowState } from "../../../services/campaign/domain/row.ts";
 import type { RowStatus } from "../../../services/shared/core/campaign-status.ts";
 import {
   type CampaignStoreHarness,
@@ -31,6 +31,10 @@ function changed(row: Row): Row {
     : { ...fed, status: "queued" };
 }
 
+function stateOf({ rowSet, to, variables, clientReference, ...state }: Row): RowState {
+  return state;
+}
+
 describe("the rows of a campaign", function () {
   this.timeout(60_000);
   let harness: CampaignStoreHarness;
@@ -50,8 +54,13 @@ describe("the rows of a campaign", function () {
       }
     }
     await onRows(store, first.id, async (tx) => {
-      const stored = await tx.rowsByIndex(expected.map(({ index }) => index));
-      await tx.saveRows(stored.map((before) => ({ before, after: changed(before) })));
+      const stored = await tx.statesByIndex(expected.map(({ index }) => index));
+      await tx.saveRows(
+        expected.flatMap((after) => {
+          const before = stored.get(after.index);
+          return before === undefined ? [] : [{ before, after }];
+        }),
+      );
     });
   });
   after(() => harness?.close());
@@ -70,25 +79,25 @@ describe("the rows of a campaign", function () {
     }
   }
 
-  it("have the states that were saved last, by place and by number, in a transaction and outside", async () => {
-    const indexes = [199, 3, 25, 0, 24];
-    const rows = [0, 3, 24, 25, 199].map((index) => expected[index] as Row);
-    const numbers = [...rows.map(({ to }) => to), "+2348039999999"];
-    const read = async (from: {
-      byIndex: (indexes: readonly number[]) => Promise<Row[]>;
-      byNumber: (numbers: readonly string[]) => Promise<Row[]>;
-    }) => {
-      expect(await from.byIndex(indexes)).to.deep.equal(rows);
-      expect(byPlace(await from.byNumber(numbers))).to.deep.equal(rows);
-      expect([await from.byIndex([]), await from.byNumber([])]).to.deep.equal([[], []]);
-    };
-    await read({
-      byIndex: (wanted) => store.rowsByIndex(rowSet, wanted),
-      byNumber: (wanted) => store.rowsByNumber(rowSet, wanted),
+  const indexes = [199, 3, 25, 0, 24];
+  const wanted = [0, 3, 24, 25, 199].map((index) => expected[index] as Row);
+  const numbers = [...wanted.map(({ to }) => to), "+2348039999999"];
+
+  it("have the states that were saved last, by place and by number", async () => {
+    expect(await store.rowsByIndex(rowSet, indexes)).to.deep.equal(wanted);
+    expect(byPlace(await store.rowsByNumber(rowSet, numbers))).to.deep.equal(wanted);
+    expect(await store.rowsByIndex(rowSet, [])).to.deep.equal([]);
+    expect(await store.rowsByNumber(rowSet, [])).to.deep.equal([]);
+  });
+
+  it("give their states alone in a transaction, without places and numbers that are of no row", async () => {
+    const byIndex = new Map(wanted.map((row) => [row.index, stateOf(row)]));
+    const byNumber = new Map(wanted.map((row) => [row.to, stateOf(row)]));
+    await onRows(store, first.id, async (tx) => {
+      expect(await tx.statesByIndex([...indexes, ROWS + 50])).to.deep.equal(byIndex);
+      expect(await tx.statesByNumber(numbers)).to.deep.equal(byNumber);
+      expect((await tx.statesByIndex([])).size + (await tx.statesByNumber([])).size).to.equal(0);
     });
-    await onRows(store, first.id, (tx) =>
-      read({ byIndex: tx.rowsByIndex, byNumber: tx.rowsByNumber }),
-    );
   });
 
   for (const statuses of [
@@ -125,8 +134,7 @@ describe("the rows of a campaign", function () {
     if (before === undefined) throw new Error("no row");
     const failing = onRows(store, second.id, async (tx) => {
       await tx.saveRows([{ before, after: { ...before, status: "queued" } }]);
-      const [within] = await tx.rowsByIndex([7]);
-      expect(within?.status).to.equal("queued");
+      expect((await tx.statesByIndex([7])).get(7)?.status).to.equal("queued");
       throw new Error("stop");
     });
     await failing.then(
