@@ -20,6 +20,7 @@ import { type Campaign, OPEN_STATUSES, type Transition } from "../domain/campaig
 import { type ChunkDocument, chunkId, fromChunk, toChunk } from "./chunk-documents.ts";
 import { INDEXES } from "./collections.ts";
 import { type CampaignDocument, fromCampaign, rowSetOf, toCampaign } from "./documents.ts";
+import { createRecentPlaces } from "./recent-places.ts";
 import { createRowRemoval } from "./row-removal.ts";
 import { createRowStore } from "./row-store.ts";
 
@@ -44,6 +45,7 @@ export function createCampaignStore(options: {
   // Run transactions of a campaign, and creations of a tenant, one by one: concurrent ones would conflict after most of
   // their work.
   const turns = createKeyedSemaphore(1);
+  const places = createRecentPlaces();
   const discarded: Collection<{ _id: string }> = db.collection("discarded_row_sets");
 
   function record(
@@ -61,8 +63,12 @@ export function createCampaignStore(options: {
     return {
       campaign: toCampaign(document),
       statesByIndex: rows.statesByIndex,
-      statesByNumber: rows.statesByNumber,
-      firstWaiting: (limit) => rows.page({ statuses: ["waiting"], afterIndex: -1, limit }),
+      statesByNumber: (numbers) => rows.statesByNumber(numbers, (to) => places.find(rowSet, to)),
+      async firstWaiting(limit) {
+        const found = await rows.page({ statuses: ["waiting"], afterIndex: -1, limit });
+        places.keep(found);
+        return found;
+      },
       insertRows: rows.insert,
       saveRows: rows.save,
       async discardRows() {

@@ -35,9 +35,13 @@ export type RowStore = {
   page(filter: Omit<RowFilter, "rowSet">): Promise<Row[]>;
   insert(rows: readonly Row[]): Promise<void>;
   save(changes: readonly RowChange[]): Promise<void>;
-  /** As the port's, which say what is left out. */
+  /** As in the port. */
   statesByIndex: CampaignTransaction["statesByIndex"];
-  statesByNumber: CampaignTransaction["statesByNumber"];
+  /** As in the port. Places that `knownPlace` does not return are read. */
+  statesByNumber(
+    numbers: readonly string[],
+    knownPlace: (to: string) => number | undefined,
+  ): Promise<Map<string, RowState>>;
 };
 
 /** The rows of a set, as the session's transaction sees them; without a session as they are. */
@@ -123,11 +127,18 @@ export function createRowStore(db: Db, rowSet: string, session?: ClientSession):
       const found = await statesOf(indexes.map((index) => ({ index })));
       return new Map(found.map(([{ index }, state]) => [index, state]));
     },
-    async statesByNumber(numbers) {
-      const ids = numbers.map((to) => rowId(rowSet, to));
-      const found = await rows
-        .find({ _id: { $in: ids } }, { ...options, projection: { _id: 0, index: 1, to: 1 } })
-        .toArray();
+    async statesByNumber(numbers, knownPlace) {
+      const found: { readonly to: string; readonly index: number }[] = [];
+      const unknown: string[] = [];
+      for (const to of numbers) {
+        const index = knownPlace(to);
+        if (index === undefined) unknown.push(rowId(rowSet, to));
+        else found.push({ to, index });
+      }
+      if (unknown.length > 0) {
+        const places = { ...options, projection: { _id: 0, index: 1, to: 1 } };
+        found.push(...(await rows.find({ _id: { $in: unknown } }, places).toArray()));
+      }
       return new Map((await statesOf(found)).map(([{ to }, state]) => [to, state]));
     },
     async page({ statuses, afterIndex, limit }) {

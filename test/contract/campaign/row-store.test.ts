@@ -123,6 +123,26 @@ describe("the rows of a campaign", function () {
     });
   });
 
+  it("have the same states by number once the feeder has read them", async () => {
+    const waiting = expected.filter(({ status }) => status === "waiting");
+    const ofAll = waiting.map(({ to }) => to);
+    await onRows(store, first.id, async (tx) => {
+      const fed = await tx.firstWaiting(waiting.length - 1);
+      await tx.saveRows(fed.map((before) => ({ before, after: { ...before, status: "queued" } })));
+      const found = await tx.statesByNumber(ofAll);
+      expect([...found.keys()].toSorted()).to.deep.equal(ofAll.toSorted());
+      for (const { to, index } of waiting) {
+        const status = to === waiting.at(-1)?.to ? "waiting" : "queued";
+        expect(found.get(to)).to.include({ index, status });
+      }
+      await tx.saveRows(fed.map((before) => ({ before, after: before })));
+    });
+    await onRows(store, second.id, async (tx) => {
+      const found = await tx.statesByNumber(ofAll);
+      expect([...found.values()].every(({ status }) => status === "waiting")).to.equal(true);
+    });
+  });
+
   it("of another campaign are others, although it has the same numbers", async () => {
     const rows = await allOf(second.rowSet);
     expect(rows).to.have.length(ROWS);
