@@ -52,6 +52,11 @@ type Item = {
 
 /** The interval between two batches; short, because a carrier waits until its receipts are stored. */
 const INTERVAL_MS = { min: 10, max: 60 };
+/**
+ * This many changes end the interval. A carrier sends as many receipts as its window allows and then waits for their
+ * acknowledgements, so waiting longer would collect nothing.
+ */
+const FULL_AT = 64;
 
 export function createChanges(options: {
   readonly store: MessageStore;
@@ -94,6 +99,7 @@ export function createChanges(options: {
   const batcher: Batcher<Item, Decision | undefined> = createBatcher<Item, Decision | undefined>({
     name: "changes",
     batchMax: 500,
+    fullAt: FULL_AT,
     queueMax: 20_000,
     minIntervalMs: INTERVAL_MS.min,
     maxIntervalMs: INTERVAL_MS.max,
