@@ -180,7 +180,7 @@ export type SubmissionStore = {
   saveUnknowns(items: readonly UnknownSubmission[]): Promise<void>;
   /**
    * Submits without a carrier id from one sender to one recipient: in doubt since `inDoubtSinceMs`, or taken
-   * since `takenSinceMs`.
+   * since `takenSinceMs`. Those known to be submitted after `submittedUntilMs` are left out.
    */
   findUnknowns(query: {
     readonly connectorId: string;
@@ -188,6 +188,7 @@ export type SubmissionStore = {
     readonly from: string;
     readonly inDoubtSinceMs: number;
     readonly takenSinceMs: number;
+    readonly submittedUntilMs: number;
   }): Promise<UnknownCandidate[]>;
   /** Assigns a carrier id to a submit; false when it has one already, or is gone. */
   assignKey(unknown: UnknownSubmission, key: string): Promise<boolean>;

@@ -23,7 +23,12 @@ import type { Logger } from "../../shared/core/logger.ts";
 import { answerWithin } from "../../shared/flow/backoff.ts";
 import { type Batcher, createBatcher } from "../../shared/flow/batcher.ts";
 import { isolateFailingItems } from "../../shared/flow/isolate-failing-items.ts";
-import { type Candidate, chooseSubmissions, fitOf } from "../domain/choose-submission.ts";
+import {
+  type Candidate,
+  CLOCK_GRACE_MS,
+  chooseSubmissions,
+  fitOf,
+} from "../domain/choose-submission.ts";
 import type { IncomingReceipt, MatchedReceipt } from "../domain/message.ts";
 import {
   isSameSubmit,
@@ -250,7 +255,8 @@ export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMat
   /**
    * Finds the one submit in doubt with the receipt's recipient and sender, and assigns the carrier id to it. Two
    * processes may match the same receipt at once: the store assigns the id once. A message that had failed when
-   * the receipt came can take no receipt, and after a while no longer makes a match ambiguous.
+   * the receipt came can take no receipt, and after a while no longer makes a match ambiguous. A submit that left after
+   * the receipt came is not meant: the receipt may belong to another system on the same account.
    */
   async function matchInDoubt(
     receipt: IncomingReceipt,
@@ -262,7 +268,8 @@ export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMat
     const failedBeforeMs = cameAtMs - options.inDoubtMaxMs - IN_DOUBT_GRACE_MS;
     const inDoubtSinceMs = Math.min(failedBeforeMs, cameAtMs - FAILED_RECEIPT_MS);
     const takenSinceMs = clock.now() - TAKEN_AGE_MS;
-    const query = { connectorId, to, from, inDoubtSinceMs, takenSinceMs };
+    const submittedUntilMs = cameAtMs + CLOCK_GRACE_MS;
+    const query = { connectorId, to, from, inDoubtSinceMs, takenSinceMs, submittedUntilMs };
     const key = receipt.keys[0] ?? "";
     for (let attempt = 0; attempt < ASSIGNS_MAX; attempt += 1) {
       const unknowns = await store.findUnknowns(query);

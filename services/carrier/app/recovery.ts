@@ -32,12 +32,12 @@ export async function recoverClaims(options: {
   const partlyIds = written.filter(isPartlyWritten).map(({ messageId }) => messageId);
   const unknownsAt = (atMs: number) =>
     [...written, ...[...journal.orphaned.values()].map(wholly)].flatMap((entry) => {
-      const { messageId, connectorId, to, from, parts, segments } = entry;
+      const { messageId, connectorId, to, from, parts, segments, atMs: submittedAtMs } = entry;
       const indexes = partsInDoubt(entry) ?? range(Math.max(1, parts));
       return [...indexes].map((index): UnknownSubmission => {
         const segment = segmentOfPart(index, parts, segments === 0);
         const parties = { to: normalizeAddress(to), from: normalizeAddress(from) };
-        return { connectorId, messageId, ...segment, ...parties, atMs };
+        return { connectorId, messageId, ...segment, ...parties, atMs, submittedAtMs };
       });
     });
   async function recover() {

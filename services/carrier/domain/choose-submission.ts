@@ -20,7 +20,7 @@ export type Candidate = {
 /** Carriers write the dates of receipts in whole minutes. */
 const DATE_PRECISION_MS = 120_000;
 /** Clocks of replicas differ, and an answer may come after its receipt. */
-const CLOCK_GRACE_MS = 60_000;
+export const CLOCK_GRACE_MS = 60_000;
 
 /**
  * Returns the submissions of the chosen message with the receipt's id: several when the carrier gave all its parts

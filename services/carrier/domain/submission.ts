@@ -21,6 +21,8 @@ export type Submission = {
 export type UnknownSubmission = Omit<Submission, "key" | "isSegmentGuessed"> & {
   /** The carrier accepted it without an id: its message is sent and waits for its receipt. */
   readonly isTaken?: boolean;
+  /** When the first octets of its message could leave; absent when this is not known. */
+  readonly submittedAtMs?: number;
 };
 
 /** Whether two submissions are of the same part of the same message. */

@@ -34,6 +34,8 @@ type UnknownDocument = {
   to: string;
   from: string;
   at: Date;
+  /** When the first octets of its message could leave; some documents lack the field. */
+  submitted_at?: Date;
   /** Whether the carrier accepted it without an id; true in documents without the field. */
   taken?: boolean;
   /** The carrier id that a receipt has assigned to it. */
@@ -111,6 +113,9 @@ export function createSubmissionStore(db: Db): SubmissionStore {
             },
             // The newest time counts: a submit in doubt may be accepted later, and recovery puts it in doubt again.
             $max: { at: new Date(item.atMs) },
+            ...(item.submittedAtMs === undefined
+              ? {}
+              : { $min: { submitted_at: new Date(item.submittedAtMs) } }),
             ...(item.isTaken === true ? { $set: { taken: true } } : {}),
           },
           upsert: true,
@@ -119,10 +124,12 @@ export function createSubmissionStore(db: Db): SubmissionStore {
       await guardMongo(unknowns.bulkWrite(writes, { ordered: false }));
     },
 
-    async findUnknowns({ connectorId, to, from, inDoubtSinceMs, takenSinceMs }) {
+    async findUnknowns(query) {
+      const { connectorId, to, from, inDoubtSinceMs, takenSinceMs, submittedUntilMs } = query;
       const inDoubt = { at: { $gte: new Date(inDoubtSinceMs) } };
       const taken = { taken: { $ne: false }, at: { $gte: new Date(takenSinceMs) } };
-      const filter = { connector_id: connectorId, to, from, $or: [inDoubt, taken] };
+      const submitted_at = { $not: { $gt: new Date(submittedUntilMs) } };
+      const filter = { connector_id: connectorId, to, from, submitted_at, $or: [inDoubt, taken] };
       return (await guardMongo(unknowns.find(filter).limit(300).toArray())).map((document) => ({
         connectorId,
         messageId: document.message_id,

@@ -93,11 +93,15 @@ describe("the store of submissions", () => {
     };
     const find = (
       { connectorId, to, from }: UnknownSubmission,
-      since: { readonly inDoubtSinceMs?: number; readonly takenSinceMs?: number } = {},
-    ) =>
-      store.findUnknowns({
-        ...{ connectorId, to, from, inDoubtSinceMs: NOW_MS, takenSinceMs: NOW_MS, ...since },
-      });
+      times: {
+        readonly inDoubtSinceMs?: number;
+        readonly takenSinceMs?: number;
+        readonly submittedUntilMs?: number;
+      } = {},
+    ) => {
+      const since = { inDoubtSinceMs: NOW_MS, takenSinceMs: NOW_MS, submittedUntilMs: NOW_MS };
+      return store.findUnknowns({ connectorId, to, from, ...since, ...times });
+    };
 
     it("is found by its connector, recipient and sender, as it was saved", async () => {
       const connectorId = ownConnector();
@@ -126,6 +130,20 @@ describe("the store of submissions", () => {
       expect(await found(NOW_MS + 1, NOW_MS + 1)).to.deep.equal([]);
       // A taken one is found by the earlier of the two.
       expect(await found(NOW_MS, NOW_MS + 1)).to.have.members([inDoubt.messageId, taken.messageId]);
+    });
+
+    it("is left out when it is known to be submitted later", async () => {
+      const item = unknownOf(ownConnector(), { submittedAtMs: NOW_MS + 7 });
+      const count = async (submittedUntilMs: number) =>
+        (await find(item, { submittedUntilMs })).length;
+      await store.saveUnknowns([item]);
+      expect([await count(NOW_MS + 6), await count(NOW_MS + 7)]).to.deep.equal([0, 1]);
+      // It was submitted once; the earlier of two times is nearer to the truth.
+      await store.saveUnknowns([{ ...item, submittedAtMs: NOW_MS + 9 }]);
+      await store.saveUnknowns([unknownOf(item.connectorId)]);
+      expect([await count(NOW_MS + 6), await count(NOW_MS + 7)]).to.deep.equal([1, 2]);
+      await store.saveUnknowns([{ ...item, submittedAtMs: NOW_MS + 3 }]);
+      expect([await count(NOW_MS + 2), await count(NOW_MS + 3)]).to.deep.equal([1, 2]);
     });
 
     it("has its latest time when it is saved again, and stays taken", async () => {

@@ -193,6 +193,23 @@ describe("the receipt matcher", () => {
     expect(recorded, "its id is known from now on").to.have.length(2);
   });
 
+  it("a receipt of another system matches no submit that left after it came", async () => {
+    const { key: _, ...doubtful } = submission();
+    await matcher.take(receipt({ keys: ["of-another-system"] }));
+    clock.advance(120_000);
+    const times = { submittedAtMs: clock.now(), atMs: clock.now() + 1000 };
+    await store.saveUnknowns([{ ...doubtful, ...times }]);
+    clock.advance(5000);
+    await matcher.sweep();
+    expect(recorded).to.deep.equal([]);
+    await matcher.take(receipt({ keys: ["own"] }));
+    clock.advance(5000);
+    await matcher.sweep();
+    expect(recorded.map(({ messageId }) => messageId)).to.deep.equal([doubtful.messageId]);
+    const unmatched = (await store.listUnmatched(10)).map((one) => one.receipt.keys);
+    expect(unmatched).to.deep.equal([["of-another-system"]]);
+  });
+
   it("a segment that was guessed stays a guess when messaging was away at first", async () => {
     const { key: _, ...unknown } = submission();
     await store.saveUnknowns([1, 2].map((segment) => ({ ...unknown, segment })));

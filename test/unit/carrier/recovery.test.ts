@@ -38,6 +38,10 @@ async function recover(text: string) {
     unknowns.every(({ atMs }) => atMs === 9000),
     "in doubt from now on",
   ).to.equal(true);
+  expect(
+    unknowns.every(({ submittedAtMs }) => submittedAtMs === 7),
+    "submitted at the journal's time",
+  ).to.equal(true);
   return { written, segments: unknowns.map(({ segment }) => segment) };
 }
 
