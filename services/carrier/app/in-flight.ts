@@ -20,8 +20,6 @@ export type InFlight = {
   startedAtMs: number;
   /** The parts that the journal has: octets of them may have left. */
   readonly written: Set<number>;
-  /** When its first octets could leave; undefined before, and for a message that an earlier process began. */
-  submittedAtMs: number | undefined;
   /** Resolves when messaging knows the outcome. */
   readonly reported: Promise<void>;
   readonly markReported: () => void;
@@ -46,7 +44,6 @@ export function startInFlight(
     unknowns: [],
     startedAtMs,
     written: new Set(),
-    submittedAtMs: undefined,
     reported,
     markReported,
   };
@@ -92,14 +89,8 @@ export function unknownsOf(
   return flight.outcomes.flatMap((outcome, index) => {
     const isUnnamed = outcome?.kind === "accepted" && outcome.carrierMessageId === "";
     if (outcome?.kind !== "unknown" && !isUnnamed) return [];
-    const { submittedAtMs } = flight;
-    return [
-      {
-        ...submissionOf(flight, index, hasSingleReceipt, nowMs),
-        ...(submittedAtMs === undefined ? {} : { submittedAtMs }),
-        ...(isUnnamed ? { isTaken: true } : {}),
-      },
-    ];
+    const unknown = submissionOf(flight, index, hasSingleReceipt, nowMs);
+    return [isUnnamed ? { ...unknown, isTaken: true } : unknown];
   });
 }
 

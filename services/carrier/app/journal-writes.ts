@@ -30,10 +30,10 @@ export function createJournalWrites(options: {
 }): JournalWrites {
   const { connectorId, log } = options;
 
-  function toEntry({ message, parts }: InFlight, written: Set<number>, atMs: number): JournalEntry {
+  function toEntry({ message, parts }: InFlight, written: Set<number>): JournalEntry {
     const { messageId, to, from, segments } = message;
     return {
-      ...{ messageId, connectorId, to, from, parts: parts.length, atMs },
+      ...{ messageId, connectorId, to, from, parts: parts.length, atMs: options.clock.now() },
       ...{ segments: options.hasSingleReceipt ? 0 : segments, written, refused: new Set() },
     };
   }
@@ -41,14 +41,11 @@ export function createJournalWrites(options: {
   function before(flights: ReadonlyMap<string, InFlight>, parts: readonly PartRef[]): void {
     const entries = new Map<InFlight, JournalEntry>();
     const further: PartRef[] = [];
-    const nowMs = options.clock.now();
     for (const { messageId, index } of parts) {
       const flight = flights.get(messageId);
       if (flight === undefined || flight.written.has(index)) continue;
       if (flight.written.size > 0) further.push({ messageId, index });
-      else if (!entries.has(flight)) {
-        entries.set(flight, toEntry(flight, new Set([index]), nowMs));
-      }
+      else if (!entries.has(flight)) entries.set(flight, toEntry(flight, new Set([index])));
     }
     if (entries.size + further.length === 0) return;
     try {
@@ -58,7 +55,6 @@ export function createJournalWrites(options: {
       log.error({ error, connector: connectorId, count }, "the journal cannot be written");
       throw new JournalError(error);
     }
-    for (const flight of entries.keys()) flight.submittedAtMs = nowMs;
     for (const { messageId, index } of parts) flights.get(messageId)?.written.add(index);
   }
 

@@ -219,8 +219,9 @@ export function createOutcomeReporter(options: {
       options.onReport?.(report);
       // Find the entry now: once messaging has the outcome, the message may be claimed again and get a new entry.
       const { outcome, keepsEntry = false } = report;
-      const entry = keepsEntry ? undefined : journal.entryOf(outcome.messageId);
-      void storeAndReport({ ...report, entry });
+      const entry = journal.entryOf(outcome.messageId);
+      const unknowns = report.unknowns.map((unknown) => withSubmitTime(unknown, entry));
+      void storeAndReport({ ...report, unknowns, entry: keepsEntry ? undefined : entry });
     },
     saveSubmissions: (submissions) => void save(submissions),
     get pending() {
@@ -238,4 +239,12 @@ export function createOutcomeReporter(options: {
       return pending + setAside === 0;
     },
   };
+}
+
+/** A submit in doubt with the time at which its message's first octets could leave: the time of its journal entry. */
+function withSubmitTime(
+  unknown: UnknownSubmission,
+  entry: JournalEntry | undefined,
+): UnknownSubmission {
+  return entry === undefined ? unknown : { ...unknown, submittedAtMs: entry.atMs };
 }

@@ -11,7 +11,7 @@ import {
 } from "../../../services/carrier/app/outcome-reporter.ts";
 import type { Journal } from "../../../services/carrier/app/ports.ts";
 import type { Outcome } from "../../../services/carrier/domain/message.ts";
-import type { Submission } from "../../../services/carrier/domain/submission.ts";
+import type { Submission, UnknownSubmission } from "../../../services/carrier/domain/submission.ts";
 import { openJournal } from "../../../services/carrier/store/journal.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
@@ -217,6 +217,33 @@ describe("the journal of a carrier process", () => {
     journal.close();
   });
 
+  it("a submit in doubt is stored with the time of its journal entry, also when the entry stays open", async () => {
+    const journal = await open();
+    const stored: UnknownSubmission[] = [];
+    const save = async (items: readonly UnknownSubmission[]) => void stored.push(...items);
+    const reporter = reporterOn(
+      journal,
+      async () => [],
+      async () => undefined,
+      save,
+    );
+    journal.append([entry("msg_a"), entry("msg_b")]);
+    const parties = { connectorId: "smsc", to: "2348031234567", from: "demo" };
+    for (const [messageId, keepsEntry] of [
+      ["msg_a", false],
+      ["msg_b", true],
+      ["msg_unwritten", false],
+    ] as const) {
+      const unknowns = [{ ...parties, messageId, segment: 0, atMs: 9000 }];
+      reporter.report({ ...reportOf(messageId), unknowns, keepsEntry });
+      expect(await reporter.drain(2000)).to.equal(true);
+    }
+    const { atMs } = entry("");
+    expect(stored.map((one) => one.submittedAtMs)).to.deep.equal([atMs, atMs, undefined]);
+    expect(journal.open).to.equal(1);
+    journal.close();
+  });
+
   it("outcomes are reported although the journal cannot be written", async () => {
     const journal = await open();
     const sentOutcomes: string[] = [];
@@ -329,10 +356,11 @@ function reporterOn(
   journal: Pick<Journal, "entryOf" | "markReported">,
   reportOutcomes: (outcomes: readonly Outcome[]) => Promise<readonly string[]>,
   saveSubmissions: (submissions: readonly Submission[]) => Promise<void> = async () => undefined,
+  saveUnknowns: (items: readonly UnknownSubmission[]) => Promise<void> = async () => undefined,
 ) {
   const nothing = () => Promise.resolve();
   return createOutcomeReporter({
-    store: { saveSubmissions, saveUnknowns: nothing, removeUnknowns: nothing },
+    store: { saveSubmissions, saveUnknowns, removeUnknowns: nothing },
     messaging: {
       reportOutcomes: async (outcomes) => ({ stale: await reportOutcomes(outcomes), proven: [] }),
     },
