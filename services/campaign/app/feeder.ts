@@ -144,7 +144,7 @@ export function startFeeder(parts: FeederParts): Feeder {
     const more = await store.transact<boolean>(campaignId, async (tx) => {
       const { campaign } = tx;
       if (!campaign.takesBack || campaign.openChunk !== undefined) return { result: false };
-      const rows = isOpen(campaign.status) ? [] : await tx.firstWaiting(END_STEP);
+      const rows = isOpen(campaign.status) ? [] : await tx.firstWaitingStates(END_STEP);
       const changes = rows.flatMap((before) => {
         const after = endWaitingRow(before);
         return after === undefined ? [] : [{ before, after }];

@@ -34,6 +34,8 @@ export type CampaignTransaction = {
   /** States of the rows with these numbers, by number; a number without a row is left out. */
   statesByNumber(numbers: readonly string[]): Promise<Map<string, RowState>>;
   firstWaiting(limit: number): Promise<Row[]>;
+  /** States of the same rows, in the same order. */
+  firstWaitingStates(limit: number): Promise<RowState[]>;
   insertRows(rows: readonly Row[]): Promise<void>;
   saveRows(changes: readonly RowChange[]): Promise<void>;
   /** Leaves all rows to `removeOld`; the campaign gets a new set of rows in this transaction. */

@@ -69,6 +69,7 @@ export function createCampaignStore(options: {
         places.keep(found);
         return found;
       },
+      firstWaitingStates: rows.firstWaitingStates,
       insertRows: rows.insert,
       saveRows: rows.save,
       async discardRows() {

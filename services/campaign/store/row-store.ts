@@ -36,6 +36,7 @@ export type RowStore = {
   insert(rows: readonly Row[]): Promise<void>;
   save(changes: readonly RowChange[]): Promise<void>;
   /** As in the port. */
+  firstWaitingStates: CampaignTransaction["firstWaitingStates"];
   statesByIndex: CampaignTransaction["statesByIndex"];
   /** As in the port. Places that `knownPlace` does not return are read. */
   statesByNumber(
@@ -75,6 +76,11 @@ export function createRowStore(db: Db, rowSet: string, session?: ClientSession):
 
   async function withStates(documents: readonly RowDocument[]): Promise<Row[]> {
     return (await statesOf(documents)).map(([row, state]) => toRow(row, state));
+  }
+
+  async function statesByIndex(indexes: readonly number[]): Promise<Map<number, RowState>> {
+    const found = await statesOf(indexes.map((index) => ({ index })));
+    return new Map(found.map(([{ index }, state]) => [index, state]));
   }
 
   async function byIndex(indexes: readonly number[]): Promise<Row[]> {
@@ -123,10 +129,10 @@ export function createRowStore(db: Db, rowSet: string, session?: ClientSession):
       const ids = numbers.map((to) => rowId(rowSet, to));
       return withStates(await rows.find({ _id: { $in: ids } }, options).toArray());
     },
-    async statesByIndex(indexes) {
-      const found = await statesOf(indexes.map((index) => ({ index })));
-      return new Map(found.map(([{ index }, state]) => [index, state]));
+    async firstWaitingStates(limit) {
+      return [...(await statesByIndex(await placesWith(["waiting"], -1, limit))).values()];
     },
+    statesByIndex,
     async statesByNumber(numbers, knownPlace) {
       const found: { readonly to: string; readonly index: number }[] = [];
       const unknown: string[] = [];

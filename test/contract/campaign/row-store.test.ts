@@ -120,6 +120,7 @@ describe("the rows of a campaign", function () {
     await onRows(store, first.id, async (tx) => {
       expect(await tx.firstWaiting(12)).to.deep.equal(waiting.slice(0, 12));
       expect(await tx.firstWaiting(ROWS)).to.deep.equal(waiting);
+      expect(await tx.firstWaitingStates(12)).to.deep.equal(waiting.slice(0, 12).map(stateOf));
     });
   });
 
